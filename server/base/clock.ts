@@ -1,0 +1,6 @@
+/** Everything that asks for the time asks this, so that a test can move it. */
+export interface Clock {
+  now(): Date
+}
+
+export const systemClock: Clock = { now: () => new Date() }

@@ -1,0 +1,55 @@
+/** Every failure that a caller may read: its code and its status. The only table that knows both. */
+const statusByCode = {
+  unauthorized: 401,
+  limit_exceeded: 402,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  payload_too_large: 413,
+  validation_error: 422,
+  rate_limited: 429,
+  internal_error: 500,
+  provider_error: 502,
+  service_unavailable: 503,
+} as const
+
+export type ErrorCode = keyof typeof statusByCode
+
+export const statusOf = (code: ErrorCode): number => statusByCode[code]
+export const errorCodes = Object.keys(statusByCode) as ErrorCode[]
+
+interface ErrorDetail {
+  /** What the log may say and the caller may not. */
+  cause?: unknown
+  /** The input field that was wrong, as the caller wrote it: `subscribers[3].email`. */
+  field?: string
+  headers?: Record<string, string>
+}
+
+/** A failure with a public side (code and message) and a private one (cause). Anything else thrown is a 500. */
+export class ApiError extends Error {
+  readonly code: ErrorCode
+  readonly field: string | undefined
+  readonly headers: Record<string, string>
+
+  constructor(code: ErrorCode, message: string, detail: ErrorDetail = {}) {
+    super(message, { cause: detail.cause })
+    this.name = 'ApiError'
+    this.code = code
+    this.field = detail.field
+    this.headers = detail.headers ?? {}
+  }
+
+  get status(): number {
+    return statusOf(this.code)
+  }
+}
+
+/** 422 that names the field first: "email: is not an e-mail address". */
+export const invalid = (field: string, problem: string): ApiError =>
+  new ApiError('validation_error', `${field}: ${problem}`, { field })
+
+/** The same answer for what never existed and for what belongs to somebody else. */
+export const notFound = (thing: string): ApiError =>
+  new ApiError('not_found', `This ${thing} does not exist. Check the id, and that the key belongs to the right project.`)
