@@ -47,8 +47,7 @@ export class ApiError extends Error {
 }
 
 /** 422 that names the field first: "email: is not an e-mail address". */
-export const invalid = (field: string, problem: string): ApiError =>
-  new ApiError('validation_error', `${field}: ${problem}`, { field })
+export const invalid = (field: string, problem: string): ApiError => new ApiError('validation_error', `${field}: ${problem}`, { field })
 
 /** The same answer for what never existed and for what belongs to somebody else. */
 export const notFound = (thing: string): ApiError =>

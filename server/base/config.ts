@@ -1,0 +1,207 @@
+import { z } from 'zod'
+
+/**
+ * Every setting: its name in the environment, what it accepts, its default and what it is for. `docs/configuration.md` is made
+ * from this table (`npm run generate`), and a value that does not fit stops the start with one line that names it.
+ */
+const roles = ['http', 'sender', 'inbound', 'consumers', 'scheduler'] as const
+export type Role = (typeof roles)[number]
+
+const port = z.coerce.number().int().min(0).max(65535)
+const positive = z.coerce.number().int().min(1)
+const url = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).transform((text) => text.replace(/\/+$/, ''))
+const flag = z.enum(['true', 'false', '1', '0', 'yes', 'no']).transform((text) => ['true', '1', 'yes'].includes(text))
+const commaList = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean),
+)
+const domain = z
+  .string()
+  .regex(/^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i, 'must be a domain name')
+const rolesList = commaList.pipe(z.array(z.enum(roles)).min(1))
+const secondsList = commaList.pipe(z.array(z.coerce.number<string>().min(0)).min(1))
+
+type Default = string | null | ((settings: Record<string, unknown>) => string)
+
+interface Setting<Schema extends z.ZodType = z.ZodType, Fallback extends Default = Default> {
+  schema: Schema
+  /** What counts when the variable is unset; null means "unset". A function reads the settings above it. */
+  default: Fallback
+  /** How the docs tell a computed default. */
+  default_text?: string
+  about: string
+}
+const setting = <Schema extends z.ZodType, Fallback extends Default>(value: Setting<Schema, Fallback>) => value
+
+const isLocal = (settings: Record<string, unknown>): boolean => {
+  const { hostname } = new URL(String(settings.PUBLIC_URL))
+  return hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]' || hostname.endsWith('.localhost')
+}
+const later = (capability: string) => ` Read by ${capability}; this release accepts it and does not use it yet.`
+
+export const settings = {
+  PORT: setting({ schema: port, default: '8080', about: 'TCP port of the HTTP server.' }),
+  HOST: setting({
+    schema: z.string().min(1),
+    default: 'localhost',
+    about: 'Address the HTTP server listens on. `0.0.0.0` or `::` opens it to the network.',
+  }),
+  DATA_DIR: setting({
+    schema: z.string().min(1),
+    default: null,
+    default_text: '`./data`, or `/var/lib/posthaste` when root runs it in a folder that other users cannot enter',
+    about: 'Folder for the embedded database, the generated secret key and stored files.',
+  }),
+  DATABASE_URL: setting({
+    schema: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// address' }),
+    default: null,
+    default_text: 'unset: Posthaste runs its own PostgreSQL under `DATA_DIR`',
+    about: 'A PostgreSQL server, 15 or newer.',
+  }),
+  ROLES: setting({
+    schema: rolesList,
+    default: roles.join(','),
+    about: 'What this process does. Start as many processes as you like on one database.',
+  }),
+  PUBLIC_URL: setting({
+    schema: url,
+    default: (s) => `http://localhost:${s.PORT}`,
+    default_text: '`http://localhost:$PORT`',
+    about: 'Address of the main site, used in every link that leaves by mail.',
+  }),
+  API_URL: setting({
+    schema: url,
+    default: (s) => `${s.PUBLIC_URL}/v1`,
+    default_text: '`$PUBLIC_URL/v1`',
+    about: 'Public address of the API, as `Link` headers and documents show it.',
+  }),
+  AUTH_URL: setting({
+    schema: url,
+    default: (s) => String(s.PUBLIC_URL),
+    default_text: '`$PUBLIC_URL`',
+    about: 'Public address of the identity endpoints (`/api/tokens`, `/api/me`).',
+  }),
+  MCP_URL: setting({
+    schema: url,
+    default: (s) => `${s.PUBLIC_URL}/mcp`,
+    default_text: '`$PUBLIC_URL/mcp`',
+    about: `Public address of the MCP server.${later('the MCP server')}`,
+  }),
+  MAIL_DOMAIN: setting({
+    schema: domain.transform((text) => text.toLowerCase()),
+    default: (s) => (isLocal(s) ? 'posthaste.test' : new URL(String(s.PUBLIC_URL)).hostname),
+    default_text: 'the host of `PUBLIC_URL`; `posthaste.test` on localhost',
+    about: 'Root domain of the addresses that lists and mailboxes get.',
+  }),
+  SMTP_PORT: setting({ schema: port, default: '2525', about: `Port of the inbound SMTP server.${later('inbound mail')}` }),
+  OUTBOUND: setting({
+    schema: z.string().regex(/^(capture|smtps?:\/\/.+)$/, 'must be capture, smtp://… or smtps://…'),
+    default: 'capture',
+    about:
+      'How mail leaves: `capture` keeps it (`GET /dev/outbox` on localhost), `smtp://user:password@host:port` or `smtps://…` hands it to a relay.',
+  }),
+  DNS_SERVERS: setting({
+    schema: commaList,
+    default: '',
+    default_text: 'the system’s',
+    about: 'Comma-separated DNS servers (`address` or `address:port`) for look-ups.',
+  }),
+  SECRET_KEY: setting({
+    schema: z.string().min(32, 'must have at least 32 characters'),
+    default: null,
+    default_text: 'generated, and kept in `DATA_DIR/secret.key`',
+    about: 'Signs the links in mail and encrypts secrets at rest. All processes on one database need the same one.',
+  }),
+  BOOTSTRAP_API_KEY: setting({
+    schema: z.string().regex(/^sk_[A-Za-z0-9_]{16,128}$/, 'must begin with sk_ and have 16 to 128 letters or digits after it'),
+    default: null,
+    about: 'The owner’s first API key, for automated installs. Read on the first start only.',
+  }),
+  BOOTSTRAP_EMAIL: setting({
+    schema: z.email(),
+    default: (s) => `owner@${s.MAIL_DOMAIN}`,
+    default_text: '`owner@$MAIL_DOMAIN`',
+    about: 'The instance owner’s address. Read on the first start only.',
+  }),
+  RATE_LIMIT_PER_MINUTE: setting({
+    schema: positive,
+    default: '60',
+    about: 'Requests a minute for each key, and for each address without one.',
+  }),
+  ALLOW_PRIVATE_WEBHOOKS: setting({
+    schema: flag,
+    default: 'false',
+    about: `Lets webhooks reach private addresses, for development.${later('webhooks')}`,
+  }),
+  WEBHOOK_BACKOFF_SECONDS: setting({
+    schema: secondsList,
+    default: '30,300',
+    about: `Waits before the second and third webhook attempt.${later('webhooks')}`,
+  }),
+  PAYMENTS: setting({
+    schema: z.enum(['sandbox', 'stripe', 'off']),
+    default: (s) => (isLocal(s) ? 'sandbox' : 'off'),
+    default_text: '`sandbox` on localhost, `off` elsewhere',
+    about: `Card processor for sends over the plan.${later('plans and payment')}`,
+  }),
+  STRIPE_SECRET_KEY: setting({
+    schema: z.string().min(1),
+    default: null,
+    about: `Key of the Stripe account.${later('plans and payment')}`,
+  }),
+  STRIPE_API_URL: setting({ schema: url, default: null, about: `Address of the Stripe API, for tests.${later('plans and payment')}` }),
+  PLANS: setting({
+    schema: z.string().min(1),
+    default: null,
+    about: `Plans and their monthly limits, as JSON.${later('plans and payment')}`,
+  }),
+  ACME_DIRECTORY_URL: setting({ schema: url, default: null, about: `Certificate authority for site domains.${later('site domains')}` }),
+  HTTPS_PORT: setting({
+    schema: port,
+    default: null,
+    about: `Port that serves site domains with their certificates.${later('site domains')}`,
+  }),
+  BLOB_URL: setting({
+    schema: z.string().min(1),
+    default: null,
+    default_text: 'a folder under `DATA_DIR`',
+    about: `S3-compatible store for raw mail and attachments.${later('inbound mail')}`,
+  }),
+  LLM_URL: setting({ schema: url, default: null, about: `OpenAI-compatible or Anthropic endpoint.${later('automations')}` }),
+  LLM_API_KEY: setting({ schema: z.string().min(1), default: null, about: `Key for that endpoint.${later('automations')}` }),
+  LOG_LEVEL: setting({
+    schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']),
+    default: 'warn',
+    about: 'How much is logged: debug, info, warn, error or silent.',
+  }),
+}
+
+type Settings = typeof settings
+type Value<S> = S extends Setting<infer Schema, infer Fallback> ? z.output<Schema> | (Fallback extends null ? null : never) : never
+export type Config = { readonly [Name in keyof Settings]: Value<Settings[Name]> }
+
+/** A bad value: one line that names the setting, what it holds and what it accepts. Secrets are not repeated. */
+export class ConfigError extends Error {}
+
+const secretNames = /KEY|URL|OUTBOUND/
+
+export function readConfig(env: Record<string, string | undefined>): Config {
+  const config: Record<string, unknown> = {}
+  for (const [name, { schema, default: fallback, about }] of Object.entries(settings) as [keyof Settings, Setting][]) {
+    const given = env[name] || undefined
+    const text = given ?? (typeof fallback === 'function' ? fallback(config) : fallback)
+    if (text === null) {
+      config[name] = null
+      continue
+    }
+    const parsed = schema.safeParse(text)
+    if (!parsed.success) {
+      const shown = secretNames.test(name) ? '' : ` is ${JSON.stringify(text)}, but`
+      throw new ConfigError(`${name}${shown} ${parsed.error.issues[0]?.message ?? 'is not valid'}. ${about}`)
+    }
+    config[name] = parsed.data
+  }
+  return config as Config
+}

@@ -1,0 +1,94 @@
+import { randomFillSync } from 'node:crypto'
+import { z } from 'zod'
+
+/**
+ * Ids are TypeIDs: a UUIDv7 in the database (16 bytes, ordered by time), a prefix and 26 base32 letters on the wire
+ * (`lst_01jd…`). Inside the program an id is the UUID, branded by its prefix, so that a list id cannot be passed for a post id;
+ * `idOf('lst')` turns one form into the other at the edge.
+ */
+export type Id<Prefix extends IdPrefix> = string & { readonly idPrefix: Prefix }
+
+export type IdPrefix = 'usr' | 'prj' | 'key' | 'lst' | 'sub' | 'con' | 'mbx' | 'post' | 'evt' | 'msg' | 'grp' | 'eml' | 'cal'
+
+export type UserId = Id<'usr'>
+export type ProjectId = Id<'prj'>
+export type KeyId = Id<'key'>
+export type ListId = Id<'lst'>
+export type SubscriberId = Id<'sub'>
+export type ContactId = Id<'con'>
+export type MailboxId = Id<'mbx'>
+export type PostId = Id<'post'>
+export type EventId = Id<'evt'>
+export type MessageId = Id<'msg'>
+
+/** Random bytes are drawn 512 ids at a time: one system call per id would dominate a million-row import. */
+const pool = Buffer.alloc(8 * 512)
+let poolOffset = pool.length
+let lastMs = 0
+let sequence = 0
+
+/** UUIDv7 with the 12 bits after the time used as a counter (RFC 9562, method 1), so that ids of one process never go backwards. */
+export function newId<Prefix extends IdPrefix>(): Id<Prefix> {
+  const now = Date.now()
+  if (now > lastMs) {
+    lastMs = now
+    sequence = 0
+  } else if (++sequence > 0xfff) {
+    lastMs++
+    sequence = 0
+  }
+  if (poolOffset === pool.length) {
+    randomFillSync(pool)
+    poolOffset = 0
+  }
+  const time = lastMs.toString(16).padStart(12, '0')
+  const high = ((pool.readUInt16BE(poolOffset) & 0x3fff) | 0x8000).toString(16)
+  const low = pool.toString('hex', poolOffset + 2, poolOffset + 8)
+  poolOffset += 8
+  const counter = (0x7000 | sequence).toString(16)
+  return `${time.slice(0, 8)}-${time.slice(8)}-${counter}-${high}-${low}` as Id<Prefix>
+}
+
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+const valueOf = new Int8Array(128).fill(-1)
+for (let index = 0; index < 32; index++) valueOf[alphabet.charCodeAt(index)] = index
+
+export function formatId(prefix: IdPrefix, uuid: string): string {
+  const hex = uuid.replaceAll('-', '')
+  // 26 letters are 130 bits, so the first holds only the top 3 of the first byte; then five bytes make eight letters.
+  const first = Number.parseInt(hex.slice(0, 2), 16)
+  let text = `${alphabet[first >> 5]}${alphabet[first & 31]}`
+  for (let offset = 2; offset < 32; offset += 10) {
+    const high = Number.parseInt(hex.slice(offset, offset + 5), 16)
+    const low = Number.parseInt(hex.slice(offset + 5, offset + 10), 16)
+    text += lettersOf(high) + lettersOf(low)
+  }
+  return `${prefix}_${text}`
+}
+
+const lettersOf = (twentyBits: number): string =>
+  (alphabet[(twentyBits >> 15) & 31] as string) +
+  alphabet[(twentyBits >> 10) & 31] +
+  alphabet[(twentyBits >> 5) & 31] +
+  alphabet[twentyBits & 31]
+
+/** The UUID behind `lst_…`, or null when the text is not an id of that kind. */
+export function parseId<Prefix extends IdPrefix>(prefix: Prefix, text: string): Id<Prefix> | null {
+  if (text.length !== prefix.length + 27 || !text.startsWith(`${prefix}_`)) return null
+  let number = 0n
+  for (let index = prefix.length + 1; index < text.length; index++) {
+    const value = valueOf[text.charCodeAt(index)] ?? -1
+    if (value < 0) return null
+    number = (number << 5n) | BigInt(value)
+  }
+  if (number >> 128n) return null
+  const hex = number.toString(16).padStart(32, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}` as Id<Prefix>
+}
+
+/** The schema of an id: text on the wire, a branded UUID inside. */
+export const idOf = <Prefix extends IdPrefix>(prefix: Prefix) =>
+  z.codec(z.string().regex(new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`)), z.custom<Id<Prefix>>(), {
+    decode: (text) => parseId(prefix, text) as Id<Prefix>,
+    encode: (uuid) => formatId(prefix, uuid),
+  })

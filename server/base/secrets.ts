@@ -1,0 +1,71 @@
+import { createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * What is signed with SECRET_KEY. Each purpose has a key of its own, so that a token made for one can never pass for another.
+ * A token is `version.payload.signature`, all base64url: short enough for a mail link, opaque to its reader.
+ */
+export type TokenPurpose = 'confirm' | 'unsubscribe'
+
+export interface Secrets {
+  sign(purpose: TokenPurpose, payload: Buffer): string
+  /** The payload, or null for anything that was not signed here for this purpose. */
+  verify(purpose: TokenPurpose, token: string): Buffer | null
+  /** Tells two keys apart without revealing either: kept in the database, so that a process with another key refuses to start. */
+  fingerprint: string
+}
+
+const version = 1
+const signatureBytes = 16
+
+export function createSecrets(secretKey: string): Secrets {
+  const keys = new Map<string, Buffer>()
+  const keyFor = (purpose: string): Buffer => {
+    const known = keys.get(purpose)
+    if (known) return known
+    const derived = Buffer.from(hkdfSync('sha256', secretKey, 'posthaste', purpose, 32))
+    keys.set(purpose, derived)
+    return derived
+  }
+  const signatureOf = (purpose: TokenPurpose, body: Buffer): Buffer =>
+    createHmac('sha256', keyFor(`token:${purpose}`))
+      .update(body)
+      .digest()
+      .subarray(0, signatureBytes)
+
+  return {
+    sign(purpose, payload) {
+      const body = Buffer.concat([Buffer.of(version), payload])
+      return Buffer.concat([body, signatureOf(purpose, body)]).toString('base64url')
+    },
+    verify(purpose, token) {
+      const bytes = Buffer.from(token, 'base64url')
+      if (bytes.length <= signatureBytes + 1 || bytes[0] !== version || bytes.toString('base64url') !== token) return null
+      const body = bytes.subarray(0, -signatureBytes)
+      if (!timingSafeEqual(bytes.subarray(-signatureBytes), signatureOf(purpose, body))) return null
+      return body.subarray(1)
+    },
+    fingerprint: keyFor('fingerprint').toString('hex').slice(0, 16),
+  }
+}
+
+/** SECRET_KEY when set; else the one kept beside the data, made on the first start. */
+export function loadSecretKey(given: string | null, dataDir: string): string {
+  if (given) return given
+  const file = secretKeyFile(dataDir)
+  if (!existsSync(file)) {
+    mkdirSync(dataDir, { recursive: true })
+    // wx: two processes starting at once must not each make one; the loser reads the winner's.
+    try {
+      writeFileSync(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  }
+  return readFileSync(file, 'utf8').trim()
+}
+
+export const secretKeyFile = (dataDir: string): string => join(dataDir, 'secret.key')
+
+export const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()

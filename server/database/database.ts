@@ -1,0 +1,155 @@
+import { Pool, type PoolClient, type PoolConfig, types } from 'pg'
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { type Statement, toStatement } from './sql.ts'
+
+/** Counts and positions stay far below 2^53. */
+types.setTypeParser(types.builtins.INT8, Number)
+
+type Template = [strings: TemplateStringsArray, ...values: unknown[]]
+
+/** Anything that can be asked: the pool or a transaction. Readers take this. */
+export interface Queryable {
+  many<Row>(...template: Template): Promise<Row[]>
+  /** The first row, or null. */
+  first<Row>(...template: Template): Promise<Row | null>
+  /** The number of rows touched. */
+  run(...template: Template): Promise<number>
+}
+
+/** Writers take this, so that a change and its events cannot be split. No network I/O happens while one is open. */
+export interface Transaction extends Queryable {
+  readonly isTransaction: true
+  /** The time of the change, one for all that it writes. */
+  readonly now: Date
+  /** Runs once the commit is durable; not at all after a rollback. For waking others, never for effects that must happen. */
+  afterCommit(wake: () => void): void
+  /** For COPY, which node-postgres does by stream. */
+  readonly client: PoolClient
+}
+
+export interface Database extends Queryable {
+  /** Commits when `work` resolves. Runs it again after a deadlock, so `work` changes nothing but the database. */
+  transaction<Result>(work: (tx: Transaction) => Promise<Result>, options?: { snapshot?: boolean }): Promise<Result>
+  /** For libraries that bring their own SQL text; ours is written in templates. */
+  execute(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>
+  close(): Promise<void>
+}
+
+export type ConnectionSettings = Pick<PoolConfig, 'connectionString' | 'host' | 'port' | 'user' | 'database'>
+
+/** Rows of one statement; on a plan invalidated by a newer release's migration the connection is worn out, not the request's fault. */
+const stalePlan = '0A000'
+const retried = new Set(['40001', '40P01'])
+const codeOf = (error: unknown): string | undefined => (error as { code?: string }).code
+
+interface DatabaseOptions {
+  connection: ConnectionSettings
+  clock: Clock
+  log: Log
+  poolSize?: number
+}
+
+export function openDatabase({ connection, clock, log, poolSize = 20 }: DatabaseOptions): Database {
+  const pool = new Pool({
+    ...connection,
+    max: poolSize,
+    connectionTimeoutMillis: 5_000,
+    idleTimeoutMillis: 30_000,
+    application_name: 'posthaste',
+  })
+  // Without a listener, a server that shuts down takes this whole process with it.
+  pool.on('error', (error) => log.warn({ reason: error.message }, 'lost an idle database connection'))
+
+  const withClient = async <Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> => {
+    const client = await pool.connect()
+    let broken = false
+    const onError = () => {
+      broken = true
+    }
+    client.on('error', onError)
+    try {
+      return await work(client)
+    } catch (error) {
+      if (codeOf(error) === stalePlan || isConnectionLoss(error)) broken = true
+      throw error
+    } finally {
+      client.off('error', onError)
+      client.release(broken)
+    }
+  }
+
+  const transactOnce = <Result>(work: (tx: Transaction) => Promise<Result>, begin: string): Promise<Result> =>
+    withClient(async (client) => {
+      const wakes: (() => void)[] = []
+      await client.query(begin)
+      try {
+        const result = await work({
+          ...queryableOver((statement) => client.query(statement)),
+          isTransaction: true,
+          now: clock.now(),
+          client,
+          afterCommit: (wake) => wakes.push(wake),
+        })
+        await client.query('commit')
+        for (const wake of wakes) wake()
+        return result
+      } catch (error) {
+        // A rollback that fails means the connection is gone, and the server rolls back by itself; the first error tells more.
+        await client.query('rollback').catch(() => client.emit('error', error as Error))
+        throw error
+      }
+    })
+
+  return {
+    ...queryableOver((statement) => withClient((client) => client.query(statement))),
+    async transaction(work, { snapshot = false } = {}) {
+      const begin = snapshot ? 'begin isolation level repeatable read read only' : 'begin'
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await transactOnce(work, begin)
+        } catch (error) {
+          if (attempt === 4 || !retried.has(codeOf(error) ?? '')) throw error
+        }
+      }
+    },
+    execute: (text, values) => withClient((client) => client.query(text, values)),
+    close: () => pool.end(),
+  }
+}
+
+type Ask = (statement: Statement) => Promise<{ rows: unknown[]; rowCount: number | null }>
+
+const queryableOver = (ask: Ask): Queryable => ({
+  many: async <Row>(strings: TemplateStringsArray, ...values: unknown[]) => (await ask(toStatement(strings, values))).rows as Row[],
+  first: async <Row>(strings: TemplateStringsArray, ...values: unknown[]) =>
+    ((await ask(toStatement(strings, values))).rows[0] ?? null) as Row | null,
+  run: async (strings, ...values) => (await ask(toStatement(strings, values))).rowCount ?? 0,
+})
+
+const lostCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOENT',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  '57P01',
+  '57P02',
+  '57P03',
+  '53300',
+])
+
+/** True when the database could not be reached, as opposed to having answered "no". Worth a retry by the caller. */
+export function isConnectionLoss(error: unknown): boolean {
+  const code = codeOf(error)
+  if (code !== undefined) return lostCodes.has(code) || code.startsWith('08')
+  // node-postgres gives these without a code.
+  return (
+    error instanceof Error &&
+    /Connection terminated|timeout exceeded when trying to connect|not queryable|Client has encountered a connection error/.test(
+      error.message,
+    )
+  )
+}

@@ -1,0 +1,86 @@
+import type { Clock } from '../base/clock.ts'
+import { formatId, type MessageId, type ProjectId } from '../base/ids.ts'
+import type { Log } from '../base/log.ts'
+import { type Loop, startLoop } from '../base/loop.ts'
+import type { Database } from '../database/database.ts'
+import { composeMessage, type OutgoingMail } from '../mail/compose.ts'
+import { nextAttempt } from './retry-times.ts'
+import type { Outcome, Transport } from './transports/index.ts'
+
+/**
+ * Single messages: queued → sending (leased) → delivered | bounced | failed, or back to queued after a temporary no.
+ * Claim and commit; talk to the network; settle and commit. A process that dies in between leaves a lease that runs out, and the
+ * message goes out again under the same Message-ID.
+ */
+interface Claimed {
+  project_id: ProjectId
+  id: MessageId
+  mail: Omit<OutgoingMail, 'message_id' | 'date'>
+  attempts: number
+  created_at: Date
+}
+
+export interface MessageSender {
+  database: Database
+  clock: Clock
+  log: Log
+  transport: Transport
+  mailDomain: string
+}
+
+const batch = 20
+const leaseMs = 5 * 60_000
+
+export const startMessageSender = (sender: MessageSender): Loop =>
+  startLoop({ name: 'message sender', log: sender.log, on: 'messages', everyMs: 1_000, step: () => sendDueMessages(sender) })
+
+/** One batch. True when there may be more. */
+export async function sendDueMessages(sender: MessageSender): Promise<boolean> {
+  const claimed = await claim(sender.database, sender.clock.now())
+  await Promise.all(claimed.map((message) => sendOne(sender, message)))
+  return claimed.length === batch
+}
+
+/** A claimed message is due again when its lease runs out: queued and abandoned ones are found alike. */
+const claim = (database: Database, now: Date) => database.many<Claimed>`
+  update messages m set status = 'sending', attempts = m.attempts + 1, next_attempt_at = ${new Date(now.getTime() + leaseMs)}
+  from (
+    select project_id, id from messages where status in ('queued', 'sending') and next_attempt_at <= ${now}
+    order by next_attempt_at limit ${batch} for update skip locked
+  ) due
+  where m.project_id = due.project_id and m.id = due.id
+  returning m.project_id, m.id, m.mail, m.attempts, m.created_at`
+
+async function sendOne(sender: MessageSender, message: Claimed): Promise<void> {
+  const outcome = await attempt(sender, message)
+  if (outcome.kind !== 'delivered')
+    sender.log.info({ message_id: message.id, reason: outcome.reason, detail: outcome.detail }, `message ${outcome.kind}`)
+  await settle(sender, message, outcome)
+}
+
+async function attempt({ transport, mailDomain }: MessageSender, { id, mail, created_at }: Claimed): Promise<Outcome> {
+  const message_id = `${formatId('msg', id)}@${mailDomain}`
+  try {
+    const message = await composeMessage({ ...mail, message_id, date: created_at })
+    return await transport.send({ from: mail.from.address, to: mail.to }, message, { message_id, subject: mail.subject })
+  } catch (error) {
+    // Only composing can throw, and it will not go better next time.
+    return {
+      kind: 'bounced',
+      smtp_code: 554,
+      enhanced_code: '5.6.0',
+      reason: 'The message could not be put together.',
+      detail: (error as Error).message,
+    }
+  }
+}
+
+async function settle({ database, clock }: MessageSender, message: Claimed, outcome: Outcome): Promise<void> {
+  const now = clock.now()
+  const again = outcome.kind === 'deferred' ? nextAttempt(message.attempts, now) : null
+  const status = again ? 'queued' : outcome.kind === 'deferred' ? 'failed' : outcome.kind
+  await database.run`
+    update messages set status = ${status}, smtp_code = ${outcome.smtp_code},
+      reason = ${outcome.kind === 'delivered' ? null : outcome.reason}, next_attempt_at = ${again ?? now}, settled_at = ${again ? null : now}
+    where project_id = ${message.project_id} and id = ${message.id}`
+}

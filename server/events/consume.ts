@@ -1,0 +1,67 @@
+import type { Log } from '../base/log.ts'
+import { type Loop, startLoop } from '../base/loop.ts'
+import type { Database, Transaction } from '../database/database.ts'
+import { type EventRow, expandEvents, type PublishedEvent } from './expand-events.ts'
+
+/**
+ * A reader of the outbox with a cursor of its own. What `handle` writes and the cursor's step are one transaction, so an event
+ * takes effect exactly once whatever is killed; only one process works for a consumer at a time.
+ */
+export interface Consumer {
+  name: string
+  handle(tx: Transaction, events: PublishedEvent[]): Promise<void>
+}
+
+/** Rows a batch, and events in them: a bulk row alone can hold thousands. */
+const maxRows = 500
+const maxEvents = 5_000
+const pollMs = 500
+
+/** One batch. Answers the number of rows it took: 0 means "caught up, or another process is at it". */
+export function consumeBatch(database: Database, consumer: Consumer): Promise<number> {
+  return database.transaction(async (tx) => {
+    const cursor = await tx.first<{ transaction_id: string; position: number }>`
+      select transaction_id::text, position from event_consumers where name = ${consumer.name} for update skip locked`
+    if (!cursor) return 0
+    const rows = await readAfter(tx, cursor)
+    const last = rows.at(-1)
+    if (!last) return 0
+    await consumer.handle(tx, expandEvents(rows))
+    await tx.run`
+      update event_consumers set transaction_id = ${last.transaction_id}::xid8, position = ${last.position}, updated_at = now()
+      where name = ${consumer.name}`
+    return rows.length
+  })
+}
+
+/** Transactions commit in another order than they began: nothing at or above the oldest open one may be read yet, or it is skipped for good. */
+const readAfter = (tx: Transaction, cursor: { transaction_id: string; position: number }) => tx.many<EventRow>`
+  with due as (
+    select project_id, id, transaction_id, position,
+      sum(item_count) over (order by transaction_id, position) - item_count as events_before
+    from (
+      select project_id, id, transaction_id, position, item_count from events
+      where (transaction_id, position) > (${cursor.transaction_id}::xid8, ${cursor.position}::bigint)
+        and transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+      order by transaction_id, position
+      limit ${maxRows}
+    ) next_rows
+  )
+  select e.id, e.project_id, e.type, e.data, e.items, e.created_at, e.transaction_id::text, e.position
+  from due join events e using (project_id, id)
+  where due.events_before < ${maxEvents}
+  order by due.transaction_id, due.position`
+
+/** Runs every consumer until stopped, each at its own pace: a slow one holds up none of the others. */
+export async function startConsumers(database: Database, log: Log, consumers: Consumer[]): Promise<Loop[]> {
+  for (const { name } of consumers) await database.run`insert into event_consumers (name) values (${name}) on conflict do nothing`
+  return consumers.map((consumer) =>
+    startLoop({
+      name: `consumer ${consumer.name}`,
+      log,
+      on: 'events',
+      everyMs: pollMs,
+      step: async () => (await consumeBatch(database, consumer)) > 0,
+    }),
+  )
+}

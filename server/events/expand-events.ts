@@ -1,0 +1,42 @@
+import type { EventId, ProjectId } from '../base/ids.ts'
+import type { EventType } from './catalogue.ts'
+import type { Bulk } from './publish.ts'
+
+/** An event as every consumer sees it: its data has the form that goes on the wire. */
+export interface PublishedEvent {
+  id: EventId
+  project_id: ProjectId
+  type: EventType
+  data: Record<string, unknown>
+  created_at: Date
+}
+
+export interface EventRow extends Omit<PublishedEvent, 'data'> {
+  transaction_id: string
+  position: number
+  data: Record<string, unknown> | null
+  items: Bulk | null
+}
+
+export function expandEvents(rows: EventRow[]): PublishedEvent[] {
+  return rows.flatMap(({ id, project_id, type, data, items, created_at }) => {
+    if (!items) return [{ id, project_id, type, data: data as Record<string, unknown>, created_at }]
+    return items.rows.map((row, index) => ({
+      id: itemId(id, index),
+      project_id,
+      type,
+      data: fill(items.template, row) as Record<string, unknown>,
+      created_at,
+    }))
+  })
+}
+
+/** The same id each time the row is read: consumers recognise what they have seen. */
+const itemId = (rowId: string, index: number): EventId => `${rowId.slice(0, -8)}${index.toString(16).padStart(8, '0')}` as EventId
+
+function fill(template: unknown, row: (string | null)[]): unknown {
+  if (typeof template === 'string') return template.startsWith('$') ? (row[Number(template.slice(1))] ?? null) : template
+  if (Array.isArray(template)) return template.map((item) => fill(item, row))
+  if (typeof template !== 'object' || template === null) return template
+  return Object.fromEntries(Object.entries(template).map(([key, value]) => [key, fill(value, row)]))
+}

@@ -1,0 +1,3 @@
+export { type ContactRow, contactEventData } from './contact.ts'
+export { findContact, saveContact } from './contact-queries.ts'
+export { enrichContact, type KnownOfContact, renameContact } from './enrich-contact.ts'

@@ -1,0 +1,15 @@
+import type { Operation } from '../../operations/define-operation.ts'
+import { createList } from './create-list.ts'
+import { deleteList } from './delete-list.ts'
+import { getList } from './get-list.ts'
+import { getListActivity } from './get-list-activity.ts'
+import { listLists } from './list-lists.ts'
+import { updateList } from './update-list.ts'
+
+export const listOperations: Operation[] = [listLists, createList, getList, updateList, deleteList, getListActivity]
+
+export { ListDetail, type ListRow, UnderListParams } from './list.ts'
+export { type CountChange, changeCounts } from './list-counters.ts'
+export { findList, type ListKey, listExists } from './list-queries.ts'
+export { purgeList } from './purge-list.ts'
+export { repairCounters } from './repair-counters.ts'

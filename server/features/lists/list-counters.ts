@@ -1,0 +1,35 @@
+import type { Queryable, Transaction } from '../../database/database.ts'
+import type { ListKey } from './list-queries.ts'
+
+/** How many more (or fewer) subscribers have each status. */
+export type CountChange = Partial<Record<'active' | 'pending' | 'unsubscribed' | 'bounced', number>>
+
+/**
+ * Keeps the counters with the change itself. The slot follows the database session, so that sessions writing to one list do not
+ * wait for each other. Call it last in the transaction: the row is held until the commit.
+ */
+export const changeCounts = (
+  tx: Transaction,
+  key: ListKey,
+  { active = 0, pending = 0, unsubscribed = 0, bounced = 0 }: CountChange,
+) => tx.run`
+  insert into list_counters as c (project_id, list_id, slot, active, pending, unsubscribed, bounced)
+  values (${key.project_id}, ${key.list_id}, pg_backend_pid() % 16, ${active}, ${pending}, ${unsubscribed}, ${bounced})
+  on conflict (project_id, list_id, slot) do update set active = c.active + excluded.active, pending = c.pending + excluded.pending,
+    unsubscribed = c.unsubscribed + excluded.unsubscribed, bounced = c.bounced + excluded.bounced`
+
+/** Lists whose counters do not add up to their subscribers, with the difference. Empty is the proof. */
+export const wrongCounts = (db: Queryable) => db.many<ListKey & { active: number; pending: number; unsubscribed: number; bounced: number }>`
+  with counted as (
+    select project_id, list_id, count(*) filter (where status = 'active') as active, count(*) filter (where status = 'pending') as pending,
+      count(*) filter (where status = 'unsubscribed') as unsubscribed, count(*) filter (where status = 'bounced') as bounced
+    from subscribers group by project_id, list_id),
+  kept as (
+    select project_id, list_id, sum(active) as active, sum(pending) as pending, sum(unsubscribed) as unsubscribed, sum(bounced) as bounced
+    from list_counters group by project_id, list_id)
+  select project_id, list_id,
+    (coalesce(c.active, 0) - coalesce(k.active, 0))::bigint as active, (coalesce(c.pending, 0) - coalesce(k.pending, 0))::bigint as pending,
+    (coalesce(c.unsubscribed, 0) - coalesce(k.unsubscribed, 0))::bigint as unsubscribed, (coalesce(c.bounced, 0) - coalesce(k.bounced, 0))::bigint as bounced
+  from counted c full join kept k using (project_id, list_id)
+  where (coalesce(c.active, 0), coalesce(c.pending, 0), coalesce(c.unsubscribed, 0), coalesce(c.bounced, 0))
+    is distinct from (coalesce(k.active, 0), coalesce(k.pending, 0), coalesce(k.unsubscribed, 0), coalesce(k.bounced, 0))`

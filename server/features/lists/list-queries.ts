@@ -1,0 +1,65 @@
+import type { z } from 'zod'
+import type { ListId, MailboxId, ProjectId } from '../../base/ids.ts'
+import type { Queryable, Transaction } from '../../database/database.ts'
+import { nothing, sql } from '../../database/sql.ts'
+import type { ListRow, ListType } from './list.ts'
+
+export interface ListKey {
+  project_id: ProjectId
+  list_id: ListId
+}
+
+/** Counts come from the counters, never from the subscribers: they cost the same at a thousand and at a million. */
+const columns = sql`
+  l.*, m.address as mailbox_address,
+  (select coalesce(sum(c.active), 0)::bigint from list_counters c where c.project_id = l.project_id and c.list_id = l.id) as subscriber_count`
+const fromLists = sql`from lists l join mailboxes m on m.project_id = l.project_id and m.id = l.mailbox_id`
+
+/** Another project's list is not found, never forbidden: the tenant is part of the key. */
+export const findList = (db: Queryable, key: ListKey) => db.first<ListRow>`
+  select ${columns} ${fromLists} where l.project_id = ${key.project_id} and l.id = ${key.list_id} and l.deleted_at is null`
+
+/** The row is held until the transaction ends, so that two changes of one list take turns. */
+export const lockList = (tx: Transaction, key: ListKey) => tx.first<ListRow>`
+  select ${columns} ${fromLists} where l.project_id = ${key.project_id} and l.id = ${key.list_id} and l.deleted_at is null for update of l`
+
+export const listExists = async (db: Queryable, key: ListKey): Promise<boolean> =>
+  (await db.first`select 1 from lists where project_id = ${key.project_id} and id = ${key.list_id} and deleted_at is null`) !== null
+
+/** Newest first, after the list `after`. */
+export const pageLists = (db: Queryable, project_id: ProjectId, after: string | null, limit: number) => db.many<ListRow>`
+  select ${columns} ${fromLists}
+  where l.project_id = ${project_id} and l.deleted_at is null ${after === null ? nothing : sql`and l.id < ${after}`}
+  order by l.id desc limit ${limit}`
+
+/** Of `base`, `base-2`, `base-3`, … those that are in use, here or as a mailbox's name. */
+export const takenSubdomains = (db: Queryable, base: string, mailDomain: string) => db.many<{ subdomain: string }>`
+  select subdomain from lists where deleted_at is null and (subdomain = ${base} or subdomain like ${`${base}-%`})
+  union
+  select split_part(address_key, '@', 1) from mailboxes
+  where deleted_at is null and (address_key = ${`${base}@${mailDomain}`} or address_key like ${`${base}-%@${mailDomain}`})`
+
+interface NewListRow extends ListKey {
+  name: string
+  subdomain: string
+  type: z.output<typeof ListType>
+  description: string | null
+  mailbox_id: MailboxId
+}
+
+/** Held until the transaction ends. */
+export const lockName = (tx: Transaction, base: string) => tx.run`select pg_advisory_xact_lock(hashtextextended(${`list name ${base}`}, 0))`
+
+export const insertList = (tx: Transaction, list: NewListRow) => tx.run`
+  insert into lists (project_id, id, name, subdomain, type, description, mailbox_id, created_at, updated_at)
+  values (${list.project_id}, ${list.list_id}, ${list.name}, ${list.subdomain}, ${list.type}, ${list.description}, ${list.mailbox_id}, ${tx.now}, ${tx.now})`
+
+export const updateList = (tx: Transaction, list: ListRow) => tx.run`
+  update lists set name = ${list.name}, description = ${list.description}, reply_to = ${list.reply_to},
+    confirmation_message = ${list.confirmation_message}, postal_address = ${list.postal_address},
+    track_opens = ${list.track_opens}, track_clicks = ${list.track_clicks},
+    show_posts = ${list.show_posts}, show_subscriber_count = ${list.show_subscriber_count}, updated_at = ${tx.now}
+  where project_id = ${list.project_id} and id = ${list.id}`
+
+export const markListDeleted = (tx: Transaction, key: ListKey) => tx.run`
+  update lists set deleted_at = ${tx.now} where project_id = ${key.project_id} and id = ${key.list_id}`

@@ -1,0 +1,117 @@
+import { z } from 'zod'
+import { idOf, type ListId, type MailboxId, type ProjectId } from '../../base/ids.ts'
+import { email, line, text, timestamp } from '../../operations/schemas.ts'
+
+export const ListType = z.enum(['newsletter', 'waitlist', 'announcement'])
+
+/** A list with its counts and its mailbox's address, as every query here answers it. */
+export interface ListRow {
+  project_id: ProjectId
+  id: ListId
+  name: string
+  subdomain: string
+  type: z.output<typeof ListType>
+  description: string | null
+  mailbox_id: MailboxId
+  mailbox_address: string
+  sender_name: string | null
+  reply_to: string | null
+  confirmation_message: string | null
+  postal_address: string | null
+  track_opens: boolean
+  track_clicks: boolean
+  show_posts: boolean
+  show_subscriber_count: boolean
+  subscriber_count: number
+  created_at: Date
+}
+
+export const ListParams = z.object({ id: idOf('lst') })
+/** For what lives under a list: `/lists/{listId}/…`. */
+export const UnderListParams = z.object({ listId: idOf('lst') })
+
+const senderFields = {
+  sender_email: z.string().nullable(),
+  sender_domain_status: z.enum(['pending', 'verified', 'failed']).nullable(),
+  warmup_status: z.enum(['warming', 'complete']).nullable(),
+}
+
+export const ListSummary = z
+  .object({
+    id: idOf('lst'),
+    name: z.string(),
+    subdomain: z.string(),
+    type: ListType,
+    subscriber_count: z.int().meta({ description: 'Active subscribers' }),
+    ...senderFields,
+    created_at: timestamp,
+    last_sent_at: timestamp.nullable().optional(),
+  })
+  .meta({ id: 'ListSummary' })
+
+export const ListDetail = z
+  .object({
+    id: idOf('lst'),
+    name: z.string(),
+    subdomain: z.string().meta({ description: 'Unique; made from the name' }),
+    type: ListType,
+    description: z.string().nullable(),
+    subscriber_count: z.int().meta({ description: 'Active subscribers' }),
+    mailbox_id: idOf('mbx').nullable(),
+    mailbox_address: z.string().nullable(),
+    sender_name: z.string().nullable(),
+    sender_domain: z.string().nullable(),
+    ...senderFields,
+    reply_to: z.string().nullable(),
+    confirmation_message: z.string().nullable(),
+    postal_address: z.string().nullable(),
+    track_opens: z.boolean().nullable(),
+    track_clicks: z.boolean().nullable(),
+    show_posts: z.boolean().nullable(),
+    show_subscriber_count: z.boolean().nullable(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'ListDetail' })
+
+const editable = { name: line(200), description: text(5_000) }
+
+export const NewList = z.object({ name: editable.name, type: ListType.default('newsletter'), description: editable.description.optional() })
+
+export const ListChanges = z.object({
+  name: editable.name.optional(),
+  description: editable.description.nullable().optional(),
+  reply_to: email.nullable().optional().meta({ description: 'Where replies go; the list’s mailbox when null' }),
+  confirmation_message: text(2_000).nullable().optional().meta({ description: 'Opening words of the double opt-in mail' }),
+  postal_address: text(500).nullable().optional().meta({ description: 'Shown at the foot of every mail' }),
+  track_opens: z.boolean().optional(),
+  track_clicks: z.boolean().optional(),
+  show_posts: z.boolean().optional(),
+  show_subscriber_count: z.boolean().optional(),
+})
+
+/** Until a domain of its own is set up, a list sends from its mailbox. */
+const sender = (row: ListRow) => ({ sender_email: row.mailbox_address, sender_domain_status: null, warmup_status: null })
+
+export const toListSummary = (row: ListRow): z.output<typeof ListSummary> => ({ ...row, ...sender(row), last_sent_at: null })
+
+export const toListDetail = (row: ListRow): z.output<typeof ListDetail> => ({ ...row, ...sender(row), sender_domain: null })
+
+/** Names that belong to the installation, not to a list. */
+const reserved = new Set(
+  'www api app id auth mcp mail smtp imap mx ns rp bounce lists sites admin root postmaster abuse hostmaster webmaster noreply no-reply support help info static assets cdn status docs dev'.split(
+    ' ',
+  ),
+)
+
+/** `Café & Friends` → `cafe-friends`. Names without a Latin letter or digit get a plain word; the caller adds a number when taken. */
+export function slugOf(name: string): string {
+  const slug = name
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 40)
+    .replace(/^-+|-+$/g, '')
+  if (slug === '') return 'list'
+  return reserved.has(slug) ? `${slug}-list` : slug
+}

@@ -1,0 +1,19 @@
+import { defineJob } from '../../jobs/jobs.ts'
+import type { ListKey } from './list-queries.ts'
+
+const chunk = 10_000
+
+/** Removes what a deleted list leaves behind, in chunks: a million rows in one transaction would hold up every event consumer. */
+export const purgeList = defineJob<ListKey>({
+  name: 'lists.purge',
+  async run({ database }, { project_id, list_id }) {
+    for (let removed = chunk; removed === chunk; ) {
+      removed = await database.run`
+        delete from subscribers where project_id = ${project_id} and list_id = ${list_id} and id in (
+          select id from subscribers where project_id = ${project_id} and list_id = ${list_id} limit ${chunk})`
+    }
+    await database.run`delete from list_counters where project_id = ${project_id} and list_id = ${list_id}`
+    await database.run`delete from list_activity where project_id = ${project_id} and list_id = ${list_id}`
+    await database.run`delete from list_activity_hours where project_id = ${project_id} and list_id = ${list_id}`
+  },
+})

@@ -1,0 +1,32 @@
+import { notFound } from '../../base/errors.ts'
+import { publish } from '../../events/publish.ts'
+import { defineOperation } from '../../operations/define-operation.ts'
+import { ListChanges, ListDetail, ListParams, toListDetail } from './list.ts'
+import { lockList, updateList as saveList } from './list-queries.ts'
+
+export const updateList = defineOperation({
+  id: 'lists.update',
+  method: 'PATCH',
+  path: '/lists/{id}',
+  scope: 'write',
+  summary: 'Change a list’s name, texts or switches',
+  description: 'Fields left out stay as they are. The subdomain does not follow a new name: links that readers have keep working.',
+  params: ListParams,
+  body: ListChanges,
+  result: ListDetail,
+  status: 200,
+  errors: ['not_found'],
+
+  async run({ database, caller }, { params, body }) {
+    return database.transaction(async (tx) => {
+      const list = await lockList(tx, { project_id: caller.project_id, list_id: params.id })
+      if (!list) throw notFound('list')
+      const { reply_to, ...changes } = body
+      Object.assign(list, changes, reply_to === undefined ? {} : { reply_to: reply_to && reply_to.address })
+      await saveList(tx, list)
+      const detail = toListDetail(list)
+      await publish(tx, caller.project_id, 'list.updated', { list_id: list.id, list: detail })
+      return detail
+    })
+  },
+})

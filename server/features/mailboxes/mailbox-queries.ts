@@ -1,0 +1,22 @@
+import { type ListId, type MailboxId, newId, type ProjectId } from '../../base/ids.ts'
+import type { Queryable, Transaction } from '../../database/database.ts'
+import type { MailboxRow } from './mailbox.ts'
+
+export const findMailbox = (db: Queryable, project_id: ProjectId, id: MailboxId) => db.first<MailboxRow>`
+  select * from mailboxes where project_id = ${project_id} and id = ${id} and deleted_at is null`
+
+export const insertListMailbox = async (
+  tx: Transaction,
+  mailbox: { project_id: ProjectId; list_id: ListId; address: string; name: string },
+): Promise<MailboxRow> => {
+  const [row] = await tx.many<MailboxRow>`
+    insert into mailboxes (project_id, id, address, address_key, name, type, status, list_id, created_at, updated_at)
+    values (${mailbox.project_id}, ${newId<'mbx'>()}, ${mailbox.address}, ${mailbox.address.toLowerCase()}, ${mailbox.name}, 'persistent', 'active', ${mailbox.list_id}, ${tx.now}, ${tx.now})
+    returning *`
+  return row! // an insert that does not throw returns its row
+}
+
+export const markMailboxDeleted = (tx: Transaction, project_id: ProjectId, id: MailboxId) => tx.first<MailboxRow>`
+  update mailboxes set deleted_at = ${tx.now}, status = 'disabled'
+  where project_id = ${project_id} and id = ${id} and deleted_at is null
+  returning *`

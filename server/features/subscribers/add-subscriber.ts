@@ -1,0 +1,69 @@
+import { invalid } from '../../base/errors.ts'
+import type { Transaction } from '../../database/database.ts'
+import { publish } from '../../events/publish.ts'
+import type { Services } from '../../operations/context.ts'
+import { enrichContact, type KnownOfContact } from '../contacts/index.ts'
+import { changeCounts, type ListRow } from '../lists/index.ts'
+import { findSuppression } from '../suppressions/index.ts'
+import { sendConfirmationMail } from './confirmation-mail.ts'
+import { type SubscriberRow, subscriberEventData } from './subscriber.ts'
+import { insertSubscriber, lockSubscriberByEmail, saveSubscriber } from './subscriber-queries.ts'
+
+interface Addition {
+  list: ListRow
+  known: KnownOfContact
+  /** The caller vouches for the consent: no confirmation is asked for. */
+  verified: boolean
+  source: 'api' | 'form' | 'agent' | 'join'
+}
+
+/**
+ * Puts an address on a list. On it and active or pending: it is answered as it is, and nothing is sent twice. Unsubscribed before:
+ * it must confirm again, whoever vouches. Two at once: one row, one mail.
+ */
+export async function addSubscriber(
+  services: Pick<Services, 'config' | 'secrets'>,
+  tx: Transaction,
+  { list, known, verified, source }: Addition,
+): Promise<SubscriberRow> {
+  const { project_id, id: list_id } = list
+  const { address: email, key: email_key } = known.email
+  await refuseSuppressed(tx, list, email_key)
+  const contact = await enrichContact(tx, project_id, known)
+  const inserted = await insertSubscriber(tx, {
+    project_id,
+    list_id,
+    contact_id: contact.id,
+    email,
+    email_key,
+    name: known.name ?? null,
+    status: verified ? 'active' : 'pending',
+    source: verified && source === 'api' ? 'verified_api' : source,
+  })
+  if (inserted) {
+    await publish(tx, project_id, 'subscriber.created', subscriberEventData(inserted))
+    if (inserted.status === 'pending') await sendConfirmationMail(services, tx, list, inserted)
+    await changeCounts(tx, { project_id, list_id }, { [inserted.status]: 1 })
+    return inserted
+  }
+  const existing = (await lockSubscriberByEmail(tx, { project_id, list_id, email_key })) as SubscriberRow
+  return existing.status === 'unsubscribed' ? askAgain(services, tx, list, existing) : existing
+}
+
+async function refuseSuppressed(tx: Transaction, list: ListRow, email_key: string): Promise<void> {
+  const suppression = await findSuppression(tx, list.project_id, email_key)
+  if (suppression)
+    throw invalid('email', `is suppressed in this project (${suppression.reason}) and gets no mail; remove it from /suppressions first`)
+}
+
+async function askAgain(
+  services: Pick<Services, 'config' | 'secrets'>,
+  tx: Transaction,
+  list: ListRow,
+  before: SubscriberRow,
+): Promise<SubscriberRow> {
+  const subscriber = (await saveSubscriber(tx, { ...before, status: 'pending', confirmation_sent_at: tx.now })) as SubscriberRow
+  await sendConfirmationMail(services, tx, list, subscriber)
+  await changeCounts(tx, { project_id: list.project_id, list_id: list.id }, { unsubscribed: -1, pending: 1 })
+  return subscriber
+}

@@ -1,0 +1,39 @@
+import { html } from '../../base/html.ts'
+import type { Transaction } from '../../database/database.ts'
+import { enqueueMessage } from '../../delivery/enqueue.ts'
+import type { Services } from '../../operations/context.ts'
+import type { ListRow } from '../lists/index.ts'
+import { confirmUrl } from './confirm-token.ts'
+import type { SubscriberRow } from './subscriber.ts'
+
+/**
+ * The double opt-in mail. It never repeats the name that was given for the subscriber: strangers would use that to put their own
+ * words into our mail.
+ */
+export async function sendConfirmationMail(
+  services: Pick<Services, 'config' | 'secrets'>,
+  tx: Transaction,
+  list: ListRow,
+  subscriber: SubscriberRow,
+): Promise<void> {
+  const url = confirmUrl(services, subscriber)
+  const opening = list.confirmation_message ?? `Somebody, hopefully you, asked for ${list.name} to be sent to this address.`
+  const closing = 'If it was not you, do nothing: without your confirmation you will not hear from us again.'
+  await enqueueMessage(tx, {
+    project_id: list.project_id,
+    kind: 'confirmation',
+    mail: {
+      from: { name: list.sender_name ?? list.name, address: list.mailbox_address },
+      to: subscriber.email as string,
+      reply_to: list.reply_to,
+      subject: `Confirm your subscription to ${list.name}`,
+      text: [opening, `To confirm, open this page and press the button:\n${url}`, closing, list.postal_address]
+        .filter(Boolean)
+        .join('\n\n'),
+      html: html`<p>${opening}</p><p><a href="${url}">Confirm my subscription</a></p><p>${closing}</p>${list.postal_address ? html`<p>${list.postal_address}</p>` : null}`
+        .text,
+      // RFC 3834: no vacation notice should answer this.
+      headers: { 'Auto-Submitted': 'auto-generated' },
+    },
+  })
+}

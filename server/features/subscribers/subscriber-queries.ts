@@ -1,0 +1,76 @@
+import { type ContactId, type ListId, newId, type ProjectId, type SubscriberId } from '../../base/ids.ts'
+import type { Queryable, Transaction } from '../../database/database.ts'
+import { nothing, sql } from '../../database/sql.ts'
+import type { SubscriberRow, SubscriberStatus } from './subscriber.ts'
+
+export interface SubscriberKey {
+  project_id: ProjectId
+  list_id: ListId
+  subscriber_id: SubscriberId
+}
+
+export const findSubscriber = (db: Queryable, key: SubscriberKey) => db.first<SubscriberRow>`
+  select * from subscribers where project_id = ${key.project_id} and list_id = ${key.list_id} and id = ${key.subscriber_id}`
+
+export const lockSubscriber = (tx: Transaction, key: SubscriberKey) => tx.first<SubscriberRow>`
+  select * from subscribers where project_id = ${key.project_id} and list_id = ${key.list_id} and id = ${key.subscriber_id} for update`
+
+export const lockSubscriberByEmail = (
+  tx: Transaction,
+  key: { project_id: ProjectId; list_id: ListId; email_key: string },
+) => tx.first<SubscriberRow>`
+  select * from subscribers where project_id = ${key.project_id} and list_id = ${key.list_id} and email_key = ${key.email_key} for update`
+
+interface NewSubscriber {
+  project_id: ProjectId
+  list_id: ListId
+  contact_id: ContactId
+  email: string
+  email_key: string
+  name: string | null
+  status: 'active' | 'pending'
+  source: string
+}
+
+/** Null when the address is on the list already. Waits for whoever is adding it at this moment. */
+export const insertSubscriber = (tx: Transaction, subscriber: NewSubscriber) => tx.first<SubscriberRow>`
+  insert into subscribers (project_id, list_id, id, contact_id, email, email_key, name, status, source, subscribed_at, confirmation_sent_at, created_at)
+  values (${subscriber.project_id}, ${subscriber.list_id}, ${newId<'sub'>()}, ${subscriber.contact_id}, ${subscriber.email}, ${subscriber.email_key},
+    ${subscriber.name}, ${subscriber.status}, ${subscriber.source}, ${subscriber.status === 'active' ? tx.now : null}, ${subscriber.status === 'pending' ? tx.now : null}, ${tx.now})
+  on conflict (project_id, list_id, email_key) do nothing
+  returning *`
+
+export const saveSubscriber = (tx: Transaction, subscriber: SubscriberRow) => tx.first<SubscriberRow>`
+  update subscribers set name = ${subscriber.name}, status = ${subscriber.status}, subscribed_at = ${subscriber.subscribed_at},
+    unsubscribed_at = ${subscriber.status === 'unsubscribed' ? tx.now : null}, confirmation_sent_at = ${subscriber.confirmation_sent_at}
+  where project_id = ${subscriber.project_id} and list_id = ${subscriber.list_id} and id = ${subscriber.id}
+  returning *`
+
+export const deleteSubscriberRow = (tx: Transaction, key: SubscriberKey) => tx.run`
+  delete from subscribers where project_id = ${key.project_id} and list_id = ${key.list_id} and id = ${key.subscriber_id}`
+
+interface SubscriberFilter {
+  project_id: ProjectId
+  list_id: ListId
+  status?: SubscriberStatus | undefined
+  search?: string | undefined
+  /** The last id of the page before. */
+  after: string | null
+  limit: number
+}
+
+/** Newest first. Every page costs the same: it starts where the one before ended, by key. */
+export const pageSubscribers = (db: Queryable, filter: SubscriberFilter) => db.many<SubscriberRow>`
+  select s.* from subscribers s
+  where s.project_id = ${filter.project_id} and s.list_id = ${filter.list_id}
+    ${filter.status === undefined ? nothing : sql`and s.status = ${filter.status}`}
+    ${filter.after === null ? nothing : sql`and s.id < ${filter.after}`}
+    ${filter.search === undefined ? nothing : matching(filter.project_id, filter.search)}
+  order by s.id desc limit ${filter.limit}`
+
+/** People are searched where they are indexed: among the contacts. */
+const matching = (project_id: ProjectId, search: string) => sql`
+  and s.contact_id in (select c.id from contacts c where c.project_id = ${project_id} and c.search_text like ${likePattern(search)})`
+
+/** `%` and `_` in what a person types mean themselves. */
+export const likePattern = (search: string): string => `%${search.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`

@@ -1,0 +1,59 @@
+import { z } from 'zod'
+import { type ContactId, idOf, type ListId, type ProjectId, type SubscriberId } from '../../base/ids.ts'
+import { timestamp } from '../../operations/schemas.ts'
+
+export const SubscriberStatus = z.enum(['active', 'pending', 'unsubscribed', 'bounced'])
+export type SubscriberStatus = z.output<typeof SubscriberStatus>
+
+export const SubscriberSource = z.enum(['api', 'verified_api', 'form', 'import', 'agent', 'join'])
+
+export interface SubscriberRow {
+  project_id: ProjectId
+  list_id: ListId
+  id: SubscriberId
+  contact_id: ContactId
+  email: string | null
+  email_key: string | null
+  name: string | null
+  status: SubscriberStatus
+  source: string | null
+  subscribed_at: Date | null
+  last_open_at: Date | null
+  last_click_at: Date | null
+  country: string | null
+  city: string | null
+  confirmation_sent_at: Date | null
+  created_at: Date
+}
+
+export const SubscriberParams = z.object({ listId: idOf('lst'), subId: idOf('sub') })
+
+export const SubscriberSummary = z
+  .object({
+    id: idOf('sub'),
+    email: z.string().nullable(),
+    name: z.string().nullable(),
+    status: SubscriberStatus,
+    source: z.string().nullable().meta({ description: 'api, verified_api, form, import, agent or join' }),
+    subscribed_at: timestamp.nullable(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'SubscriberSummary' })
+
+export const SubscriberDetail = SubscriberSummary.omit({ created_at: true })
+  .extend({
+    last_open_at: timestamp.nullable(),
+    last_click_at: timestamp.nullable(),
+    country: z.string().nullable(),
+    city: z.string().nullable(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'SubscriberDetail' })
+
+/** The nested object and the ids that every subscriber event carries. */
+export const subscriberEventData = (row: SubscriberRow) => ({
+  subscriber_id: row.id,
+  list_id: row.list_id,
+  contact_id: row.contact_id,
+  subscriber: row,
+})

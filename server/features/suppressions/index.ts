@@ -1,0 +1,1 @@
+export { findSuppression, findSuppressions } from './suppression-queries.ts'

@@ -1,0 +1,10 @@
+import type { Operation } from '../../operations/define-operation.ts'
+import { createToken } from './create-token.ts'
+import { deleteToken } from './delete-token.ts'
+import { listTokens } from './list-tokens.ts'
+
+export const tokenOperations: Operation[] = [listTokens, createToken, deleteToken]
+
+export { createAuthenticate } from './authenticate.ts'
+export { makeKey, type TokenRow } from './token.ts'
+export { deleteToken as removeToken, insertToken, pageTokens } from './token-queries.ts'

@@ -1,0 +1,74 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { ApiError, invalid } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import { isConnectionLoss } from '../database/database.ts'
+
+/** Turns whatever was thrown into the contract's error. The only place where a failure becomes a status. */
+export function sendError(log: Log, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const failure = toApiError(error)
+  if (failure.status >= 500) {
+    const reason = (error as Error)?.message
+    log[failure.code === 'internal_error' ? 'error' : 'warn'](
+      {
+        request_id: request.id,
+        method: request.method,
+        route: request.routeOptions.url,
+        reason,
+        err: failure.code === 'internal_error' ? error : undefined,
+      },
+      'request failed',
+    )
+  }
+  return reply
+    .code(failure.status)
+    .headers(failure.headers)
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(errorBody(failure)))
+}
+
+export const errorBody = (failure: ApiError) => ({ error: { code: failure.code, message: failure.message } })
+
+function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  return fromFastify(error as FastifyError) ?? fromDatabase(error) ?? internal(error)
+}
+
+function fromFastify(error: FastifyError): ApiError | null {
+  switch (error?.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new ApiError(
+        'payload_too_large',
+        'The body is larger than this operation takes. Send less at a time; an import of any size goes as text/csv.',
+      )
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return invalid('Content-Type', 'must be application/json (imports take text/csv too)')
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return invalid('Content-Length', 'does not match the body')
+    case 'FST_ERR_BAD_URL':
+      return invalid('path', 'is not valid percent-encoding')
+    default:
+      return null
+  }
+}
+
+/** What PostgreSQL refuses because of the value given: text that no encoding holds, numbers and times out of range. */
+const refusedValues = /^(22021|22P05|22003|22008|22007|22P02|54001)$/
+
+function fromDatabase(error: unknown): ApiError | null {
+  if (isConnectionLoss(error) || (error as { code?: string })?.code === '0A000') {
+    return new ApiError(
+      'service_unavailable',
+      'The database cannot be reached just now. Nothing was changed; try again in a few seconds.',
+      {
+        cause: error,
+        headers: { 'retry-after': '2' },
+      },
+    )
+  }
+  if (refusedValues.test(String((error as { code?: string })?.code)))
+    return new ApiError('validation_error', 'A value in the request cannot be stored.', { cause: error })
+  return null
+}
+
+const internal = (cause: unknown) =>
+  new ApiError('internal_error', 'Something went wrong on our side. The X-Request-Id of this answer finds it in the log.', { cause })

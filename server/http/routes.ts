@@ -1,0 +1,134 @@
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { ApiError, invalid } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
+import type { Database, Transaction } from '../database/database.ts'
+import { checkInput, refuseUnstorable } from '../operations/check-input.ts'
+import type { Caller, Context, Services } from '../operations/context.ts'
+import { csvDownload, type Download, type Operation } from '../operations/define-operation.ts'
+import { Page } from '../operations/page.ts'
+import { presenterOf } from '../operations/present.ts'
+import { type Authenticate, bearerOf, refuseForbidden, refuseStranger } from './credentials.ts'
+import { addressSubject, type RateLimit } from './rate-limit.ts'
+
+export interface HttpParts {
+  services: Services
+  operations: Operation[]
+  authenticate: Authenticate
+  rateLimit: RateLimit
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller | null
+  }
+}
+
+/** Who asks, and may they ask now: for every path below the API, known or not, before a byte of the body is read. */
+export function admitRequests(app: FastifyInstance, { authenticate, rateLimit }: HttpParts): void {
+  app.decorateRequest('caller', null)
+  app.addHook('onRequest', async (request, reply) => {
+    const credential = bearerOf(request.headers.authorization)
+    request.caller = credential === null ? null : await authenticate(credential)
+    const subject = request.caller?.key_id ?? addressSubject(request.ip)
+    const allowance = rateLimit.take(subject)
+    reply.header('x-ratelimit-limit', allowance.limit)
+    reply.header('x-ratelimit-remaining', allowance.remaining)
+    reply.header('x-ratelimit-reset', allowance.reset)
+    if (!allowance.allowed) {
+      throw new ApiError('rate_limited', `Only ${allowance.limit} requests a minute are allowed. Wait ${allowance.retry_after} s.`, {
+        headers: { 'retry-after': String(allowance.retry_after) },
+      })
+    }
+  })
+}
+
+/** `/lists/{id}` in the contract is `/lists/:id` to the router. */
+export const routePath = (operation: Operation): string =>
+  (operation.base === 'api' ? '/v1' : '') + operation.path.replace(/\{(\w+)\}/g, ':$1')
+
+export function addOperation(app: FastifyInstance, { services }: HttpParts, operation: Operation): void {
+  const metadataUrl = `${services.config.PUBLIC_URL}/.well-known/oauth-protected-resource`
+  app.route({
+    method: operation.method,
+    url: routePath(operation),
+    bodyLimit: operation.bodyLimit ?? 1024 * 1024,
+    onRequest: async (request) => {
+      refuseStranger(request.caller, request.headers.authorization, metadataUrl)
+      refuseForbidden(request.caller, operation, metadataUrl)
+    },
+    handler: async (request, reply) => {
+      const context = contextOf(services, operation, request)
+      return answer(services, operation, await runOperation(operation, context, request), request, reply)
+    },
+  })
+}
+
+/** Every mutation leaves an audit row, in the transaction that makes it. */
+function contextOf(services: Services, operation: Operation, request: FastifyRequest): Context {
+  const caller = request.caller as Caller // refuseStranger ran before
+  const context = { ...services, caller, request_id: request.id }
+  if (operation.method === 'GET') return context
+  return { ...context, database: audited(services.database, (tx) => auditRow(tx, operation, caller, request)) }
+}
+
+function audited(database: Database, leaveRow: (tx: Transaction) => Promise<void>): Database {
+  let left = false
+  return {
+    ...database,
+    transaction: (work, options) =>
+      database.transaction(async (tx) => {
+        const result = await work(tx)
+        if (!left) await leaveRow(tx)
+        tx.afterCommit(() => {
+          left = true
+        })
+        return result
+      }, options),
+  }
+}
+
+const auditRow = async (tx: Transaction, operation: Operation, caller: Caller, request: FastifyRequest): Promise<void> => {
+  await tx.run`
+    insert into audit_log (project_id, id, at, operation, user_id, key_id, target, request_id)
+    values (${caller.project_id}, ${newId()}, ${tx.now}, ${operation.id}, ${caller.user_id}, ${caller.key_id}, ${JSON.stringify(request.params)}, ${request.id})`
+}
+
+async function runOperation(operation: Operation, context: Context, request: FastifyRequest): Promise<unknown> {
+  const params = checkPath(operation, request.params)
+  refuseUnstorable(request.query, '')
+  const query = checkInput(operation.query, request.query, 'query')
+  if (request.body instanceof Readable) {
+    if (!operation.csv) throw invalid('Content-Type', 'must be application/json')
+    return operation.csv.run(context, { params, query, body: request.body })
+  }
+  const body = operation.body === null ? undefined : checkInput(operation.body, request.body ?? {}, 'body')
+  return operation.run(context, { params, query, body })
+}
+
+/** An id that cannot exist, or one of another kind, names nothing: not found, like any other id that names nothing. */
+function checkPath(operation: Operation, params: unknown): unknown {
+  const parsed = operation.params.safeParse(params)
+  if (parsed.success) return parsed.data
+  const name = String(parsed.error.issues[0]?.path[0] ?? 'path')
+  throw new ApiError('not_found', `${name}: no such thing. Ids look like the ones this API hands out, and each kind has its own prefix.`)
+}
+
+function answer(services: Services, operation: Operation, result: unknown, request: FastifyRequest, reply: FastifyReply): unknown {
+  reply.code(operation.status)
+  if (operation.result === null) return reply.send()
+  if (operation.result === csvDownload) {
+    const { filename, stream } = result as Download
+    return reply.type('text/csv; charset=utf-8').header('content-disposition', `attachment; filename="${filename}"`).send(stream)
+  }
+  const value = result instanceof Page ? result.items : result
+  if (result instanceof Page && result.next !== null)
+    reply.header('link', `<${nextUrl(services, operation, request, result.next)}>; rel="next"`)
+  return reply.type('application/json; charset=utf-8').send(JSON.stringify(presenterOf(operation.result)(value)))
+}
+
+function nextUrl({ config }: Services, operation: Operation, request: FastifyRequest, cursor: string): string {
+  const url = new URL((operation.base === 'api' ? config.API_URL.replace(/\/v1$/, '') : config.AUTH_URL) + request.url)
+  url.searchParams.set('cursor', cursor)
+  return url.href
+}

@@ -1,0 +1,106 @@
+import cors from '@fastify/cors'
+import fastify, { type FastifyInstance } from 'fastify'
+import { ApiError } from '../base/errors.ts'
+import { formatId, newId } from '../base/ids.ts'
+import { acceptBodies } from './body.ts'
+import { errorBody, sendError } from './errors.ts'
+import { openApiDocument } from './openapi.ts'
+import { addOperation, admitRequests, type HttpParts } from './routes.ts'
+
+export interface ReadyCheck {
+  /** Null when this process can serve; else what it waits for. */
+  (): Promise<string | null>
+}
+
+export interface ServerParts extends HttpParts {
+  isReady: ReadyCheck
+  /** Pages and other plain routes beside the API. */
+  pages: ((app: FastifyInstance) => void)[]
+}
+
+const exposed = [
+  'Link',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'Retry-After',
+  'WWW-Authenticate',
+  'Payment-Receipt',
+  'X-Request-Id',
+]
+
+export function createServer(parts: ServerParts): FastifyInstance {
+  const { log } = parts.services
+  const app = fastify({
+    // The access log is the proxy's work; ours tells what failed.
+    logger: false,
+    genReqId: (request) => acceptedRequestId(request.headers['x-request-id']) ?? `req_${formatId('evt', newId()).slice(4)}`,
+    // Only a proxy on a private network may tell us whom it speaks for.
+    trustProxy: ['loopback', 'linklocal', 'uniquelocal'],
+    routerOptions: { maxParamLength: 200 },
+    // Silence ends a connection; an upload that keeps moving may take as long as it needs.
+    connectionTimeout: 60_000,
+    keepAliveTimeout: 65_000,
+    return503OnClosing: true,
+    frameworkErrors: (error, request, reply) => sendError(log, error, request, reply),
+    clientErrorHandler: (_error, socket) => {
+      if (!socket.writable) return
+      const body = JSON.stringify(errorBody(new ApiError('validation_error', 'The request is not well-formed HTTP.')))
+      socket.end(
+        `HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      )
+    },
+  })
+  app.setErrorHandler((error, request, reply) => sendError(log, error, request, reply))
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+    reply.header('x-content-type-options', 'nosniff')
+  })
+  app.register(cors, {
+    origin: '*',
+    methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    exposedHeaders: exposed,
+    maxAge: 86_400,
+    strictPreflight: false,
+  })
+  acceptBodies(app)
+
+  app.get('/healthz', async () => ({ status: 'live' }))
+  app.get('/readyz', async (_request, reply) => {
+    const waitsFor = await parts.isReady()
+    if (waitsFor !== null) reply.code(503)
+    return waitsFor === null ? { status: 'ready' } : { status: 'not ready', reason: waitsFor }
+  })
+  for (const addPages of parts.pages) app.register(async (scope) => addPages(scope))
+  app.register(async (scope) => addApi(scope, parts))
+  return app
+}
+
+/** Everything under /v1 and the identity paths: counted, authenticated, and in the contract's error shape down to unknown paths. */
+function addApi(app: FastifyInstance, parts: ServerParts): void {
+  admitRequests(app, parts)
+  const document = JSON.stringify(openApiDocument(parts.operations, parts.services.config))
+  app.get('/v1/openapi.json', async (_request, reply) =>
+    reply.type('application/json; charset=utf-8').header('cache-control', 'public, max-age=300').send(document),
+  )
+  for (const operation of parts.operations) addOperation(app, parts, operation)
+  app.setNotFoundHandler(async (request) => {
+    const allowed = parts.operations.filter((operation) =>
+      pathPattern(operation.base === 'api' ? `/v1${operation.path}` : operation.path).test(request.url.split('?')[0] ?? ''),
+    )
+    if (allowed.length > 0) {
+      const methods = allowed.map((operation) => operation.method).join(', ')
+      throw new ApiError('method_not_allowed', `${request.method} is not possible here; ${methods} is.`, { headers: { allow: methods } })
+    }
+    throw new ApiError(
+      'not_found',
+      `There is nothing at ${request.method} ${request.url.split('?')[0]?.slice(0, 200)}. GET /v1/openapi.json lists every path.`,
+    )
+  })
+}
+
+const pathPattern = (path: string): RegExp => new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}/?$`)
+
+/** A caller's own id is kept, so that its logs and ours can be held side by side. */
+const acceptedRequestId = (header: string | string[] | undefined): string | null =>
+  typeof header === 'string' && /^[\w.:-]{8,128}$/.test(header) ? header : null

@@ -1,0 +1,48 @@
+import { PgBoss } from 'pg-boss'
+import type { Log } from '../base/log.ts'
+import type { Database, Transaction } from '../database/database.ts'
+import type { Services } from '../operations/context.ts'
+
+/** Deferred and retried work: what a feature declares beside its operations, and the scheduler role carries out. */
+export interface Job<Data extends object = object> {
+  /** `lists.purge`: unique, and kept in the database, so renaming one strands what is queued. */
+  name: string
+  /** Cron in UTC, for work that comes back by itself. */
+  schedule?: string
+  retryLimit?: number
+  run(services: Services, data: Data): Promise<void>
+}
+
+export const defineJob = <Data extends object>(job: Job<Data>): Job<Data> => job
+
+export interface Jobs {
+  /** Queued with the transaction: it happens if and only if the change does. */
+  enqueue<Data extends object>(tx: Transaction, job: Job<Data>, data: Data): Promise<void>
+  /** Starts carrying jobs out in this process. */
+  work(jobs: Job<never>[], services: Services): Promise<void>
+  stop(): Promise<void>
+}
+
+/** pg-boss on our own database and pool. Its tables live in a schema of their own and follow its own versions. */
+export async function startJobs(database: Database, log: Log, all: Job<never>[]): Promise<Jobs> {
+  const boss = new PgBoss({ db: { executeSql: (text, values) => database.execute(text, values) }, schema: 'jobs' })
+  boss.on('error', (error) => log.warn({ reason: error.message }, 'the job queue met an error and goes on'))
+  await boss.start()
+  await Promise.all(all.map((job) => boss.createQueue(job.name)))
+
+  return {
+    async enqueue(tx, job, data) {
+      const db = { executeSql: (text: string, values?: unknown[]) => tx.client.query(text, values) }
+      await boss.send(job.name, data, { db, retryLimit: job.retryLimit ?? 5, retryBackoff: true })
+    },
+    async work(jobs, services) {
+      for (const job of jobs) {
+        await boss.work(job.name, { batchSize: 1, pollingIntervalSeconds: 2 }, async ([queued]) => {
+          await job.run(services, (queued?.data ?? {}) as never)
+        })
+        if (job.schedule) await boss.schedule(job.name, job.schedule)
+      }
+    },
+    stop: () => boss.stop({ graceful: true, timeout: 5_000 }),
+  }
+}

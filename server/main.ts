@@ -1,0 +1,104 @@
+import { createServer as createSocket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { type Clock, systemClock } from './base/clock.ts'
+import { type Config, ConfigError } from './base/config.ts'
+import type { Log } from './base/log.ts'
+import { createSecrets, loadSecretKey } from './base/secrets.ts'
+import { connectDatabase, type DatabaseServer, dataDirOf } from './database/connect.ts'
+import { type Database, openDatabase } from './database/database.ts'
+import { migrate, newestMigration } from './database/migrate.ts'
+import { storeCapturedMessage } from './delivery/captured-messages.ts'
+import { createTransport } from './delivery/transports/index.ts'
+import { bootstrap } from './features/identity/index.ts'
+import { allJobs } from './jobs/all-jobs.ts'
+import { startJobs } from './jobs/jobs.ts'
+import type { Services } from './operations/context.ts'
+import { startConsumersRole } from './roles/consumers.ts'
+import { startHttpRole } from './roles/http.ts'
+import { startSchedulerRole } from './roles/scheduler.ts'
+import { startSenderRole } from './roles/sender.ts'
+
+export interface Posthaste {
+  services: Services
+  /** Where the data lives, for people to read. */
+  place: string
+  /** The owner's first key, on the very first start only. */
+  firstKey: string | null
+  http: FastifyInstance | null
+  stop(): Promise<void>
+}
+
+interface Parts {
+  config: Config
+  log: Log
+  clock?: Clock
+  /** A server that somebody else runs, in place of the one that the configuration names. */
+  server?: DatabaseServer
+}
+
+/** The only place where the program is put together. What starts last stops first. */
+export async function startPosthaste({ config, log, clock = systemClock, server }: Parts): Promise<Posthaste> {
+  const stops: (() => Promise<unknown>)[] = []
+  const stop = async () => {
+    for (const stopOne of stops.splice(0).reverse()) await stopOne()
+  }
+  try {
+    if (config.ROLES.includes('http')) await refuseTakenPort(config)
+    const databaseServer = server ?? (await connectDatabase(config, log))
+    stops.push(databaseServer.stop)
+    await migrate(databaseServer.connection)
+    const database = openDatabase({ connection: databaseServer.connection, clock, log })
+    stops.push(database.close)
+    const secrets = createSecrets(loadSecretKey(config.SECRET_KEY, dataDirOf(config)))
+    const firstKey = await bootstrap(database, config, secrets)
+    const jobs = await startJobs(database, log, allJobs)
+    stops.push(jobs.stop)
+    const services: Services = { database, clock, log, config, secrets, jobs }
+    const transport = createTransport(config.OUTBOUND, {
+      storeCapturedMessage: (message) => storeCapturedMessage(database, message, clock.now()),
+    })
+    stops.push(transport.close)
+
+    const has = (role: Config['ROLES'][number]) => config.ROLES.includes(role)
+    if (has('consumers')) stops.push(await startConsumersRole(services))
+    if (has('sender')) stops.push(startSenderRole(services, transport))
+    if (has('scheduler')) stops.push(await startSchedulerRole(services))
+    const http = has('http') ? await startHttpRole(services, { isReady: () => readiness(database) }) : null
+    if (http) stops.push(() => http.close())
+    return { services, place: databaseServer.place, firstKey, http, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** Looked at before anything is made: a first start that fails later would have shown its key to nobody. */
+function refuseTakenPort({ HOST, PORT }: Config): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const probe = createSocket()
+    probe.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE')
+        reject(new ConfigError(`Port ${PORT} is already in use. Stop the program that has it, or choose another: PORT=8081 npm start`))
+      else if (error.code === 'EACCES')
+        reject(
+          new ConfigError(
+            `Port ${PORT} may not be opened by this user. Ports below 1024 are the system's; choose another: PORT=8080 npm start`,
+          ),
+        )
+      else reject(new ConfigError(`HOST ${HOST}, port ${PORT} cannot be opened: ${error.message}`))
+    })
+    probe.listen(PORT, HOST, () => probe.close(() => resolve()))
+  })
+}
+
+/** Ready when the database answers and has the schema that this code needs. */
+async function readiness(database: Database): Promise<string | null> {
+  try {
+    const schema = await database.first<{ number: number }>`select max(number) as number from schema_migrations`
+    return (schema?.number ?? 0) >= newest ? null : 'migrations are under way'
+  } catch {
+    return 'the database cannot be reached'
+  }
+}
+
+const newest = newestMigration()

@@ -1,0 +1,8 @@
+import { identityOperations } from '../features/identity/index.ts'
+import { listOperations } from '../features/lists/index.ts'
+import { subscriberOperations } from '../features/subscribers/index.ts'
+import { tokenOperations } from '../features/tokens/index.ts'
+import type { Operation } from './define-operation.ts'
+
+/** Everything the program can be asked for, over whichever surface. */
+export const allOperations: Operation[] = [...listOperations, ...subscriberOperations, ...tokenOperations, ...identityOperations]

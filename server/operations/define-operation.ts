@@ -1,0 +1,90 @@
+import type { Readable } from 'node:stream'
+import { z } from 'zod'
+import type { ErrorCode } from '../base/errors.ts'
+import type { Context, Scope } from './context.ts'
+import type { Page } from './page.ts'
+
+/**
+ * One operation is one object: its contract, and the rule that fulfils it. REST routes, openapi.json, scope checks and the audit
+ * row all come from here; nothing about access is written in the body of `run`.
+ */
+interface Contract {
+  /** `lists.create`: the noun is the tag in the documents, the whole is the audit log's word for it. */
+  id: string
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  path: `/${string}`
+  /** `api` paths hang below `/v1`; `identity` paths stand at the root of AUTH_URL. */
+  base?: 'api' | 'identity'
+  /** `any`: every valid credential will do. */
+  scope: Scope | 'any'
+  /** A key bound to one mailbox is refused unless the operation says otherwise. */
+  mailboxKeys?: 'refused' | 'allowed'
+  summary: string
+  description?: string
+  status: 200 | 201 | 202 | 204
+  /** Beside those that any operation can answer (401, 403, 422 for bad input, 429, 503). */
+  errors: ErrorCode[]
+  /** Largest body in bytes; 1 MiB unless said. */
+  bodyLimit?: number
+}
+
+export interface Input<Params, Query, Body> {
+  params: Params
+  query: Query
+  body: Body
+}
+
+const none = z.object({})
+type None = typeof none
+
+type Result<R extends z.ZodType> = z.output<R> extends (infer Item)[] ? Item[] | Page<Item> : z.output<R>
+
+interface Shape<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType, R extends z.ZodType> extends Contract {
+  params?: P
+  query?: Q
+  body?: B
+  /** The answer is serialised from this schema, so an undeclared field cannot leak. Left out for 204. */
+  result?: R
+  run(context: Context, input: Input<z.output<P>, z.output<Q>, z.output<B>>): Promise<Result<R>>
+  /** The same operation with a streamed text/csv body, for what does not fit in memory. */
+  csv?: { about: string; run(context: Context, input: Input<z.output<P>, z.output<Q>, Readable>): Promise<Result<R>> }
+}
+
+export interface Operation extends Contract {
+  base: 'api' | 'identity'
+  mailboxKeys: 'refused' | 'allowed'
+  params: z.ZodObject
+  query: z.ZodObject
+  body: z.ZodType | null
+  result: z.ZodType | null
+  run(context: Context, input: Input<unknown, unknown, unknown>): Promise<unknown>
+  csv: { about: string; run(context: Context, input: Input<unknown, unknown, Readable>): Promise<unknown> } | null
+}
+
+export const defineOperation = <
+  P extends z.ZodObject = None,
+  Q extends z.ZodObject = None,
+  B extends z.ZodType = z.ZodUndefined,
+  R extends z.ZodType = z.ZodVoid,
+>(
+  shape: Shape<P, Q, B, R>,
+): Operation =>
+  ({
+    base: 'api',
+    mailboxKeys: 'refused',
+    ...shape,
+    params: shape.params ?? none,
+    query: shape.query ?? none,
+    body: shape.body ?? null,
+    result: shape.result ?? null,
+    csv: shape.csv ?? null,
+  }) as Operation
+
+/** What a download operation's `run` answers, in place of JSON. */
+export interface Download {
+  filename: string
+  stream: Readable
+}
+
+/** `result: csvDownload`: the answer is a streamed text/csv file. */
+export const csvDownload = z.custom<Download>()

@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { parseAddress } from '../mail/address.ts'
+
+/** A point in time: ISO 8601 on the wire, a Date inside. Goes out in UTC with milliseconds. */
+export const timestamp = z
+  .codec(z.iso.datetime({ offset: true, error: 'must be an ISO 8601 time with an offset, such as 2026-11-15T09:00:00Z' }), z.date(), {
+    decode: (text) => new Date(text),
+    encode: (date) => date.toISOString(),
+  })
+  .meta({ description: 'ISO 8601' })
+
+/** An e-mail address as written and as compared. Which one a caller sees is the address. */
+export const email = z
+  .codec(z.string().meta({ format: 'email' }), z.custom<{ address: string; key: string }>(), {
+    decode: (text, context) => {
+      const parsed = parseAddress(text)
+      if (parsed.ok) return { address: parsed.value.address, key: parsed.value.key }
+      context.issues.push({ code: 'custom', input: text, message: parsed.problem })
+      return z.NEVER
+    },
+    encode: (value) => value.address,
+  })
+  .meta({ description: 'An e-mail address; internationalised addresses are welcome.' })
+
+/** Text a person types on one line. */
+export const line = (max: number) => z.string().trim().min(1, 'must not be empty').max(max, `must have at most ${max} characters`)
+/** The same, where empty is a fine answer. */
+export const text = (max: number) => z.string().max(max, `must have at most ${max} characters`)
+
+const maxDepth = 20
+const depthOf = (value: unknown, depth = 0): number =>
+  depth > maxDepth || typeof value !== 'object' || value === null
+    ? depth
+    : Math.max(depth, ...Object.values(value).map((item) => depthOf(item, depth + 1)))
+
+/** Free-form data a caller keeps with a thing. Bounded, because it is stored and sent on with every event. */
+export const jsonObject = (maxBytes: number) =>
+  z
+    .record(z.string(), z.unknown())
+    .refine((value) => depthOf(value) <= maxDepth, `must not be nested more than ${maxDepth} deep`)
+    .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxBytes, {
+      message: `must have at most ${maxBytes} bytes`,
+      when: ({ issues }) => issues.length === 0,
+    })

@@ -1,0 +1,43 @@
+import type { FastifyInstance } from 'fastify'
+import { html } from '../base/html.ts'
+import { confirmSubscriber, findByConfirmToken } from '../features/subscribers/index.ts'
+import type { Services } from '../operations/context.ts'
+import { sendPage } from './page.ts'
+
+/**
+ * Where the double opt-in mail leads. Mail scanners follow every link they see, so looking (GET) changes nothing; pressing the button
+ * (POST) confirms. The token is the proof: no cookie, no login.
+ */
+export function addConfirmPages(app: FastifyInstance, services: Services): void {
+  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string', bodyLimit: 1024 }, async () => undefined)
+  const path = '/confirm/:token'
+
+  app.get<{ Params: { token: string } }>(path, async (request, reply) => {
+    const found = await findByConfirmToken(services, request.params.token)
+    if (!found) return sendPage(reply, 404, 'Link not valid', unknownLink)
+    const { list, subscriber } = found
+    if (subscriber.status === 'active') return sendPage(reply, 200, list.name, confirmed(list.name))
+    if (subscriber.status !== 'pending') return sendPage(reply, 410, list.name, withdrawn(list.name))
+    return sendPage(
+      reply,
+      200,
+      `Confirm: ${list.name}`,
+      html`<h1>Confirm your subscription</h1><p>Press the button, and <strong>${subscriber.email}</strong> gets <strong>${list.name}</strong>.</p>
+<form method="post"><button>Yes, subscribe me</button></form>
+<p class="soft">You did not ask for this? Close the page: without the button, nothing happens.</p>`,
+    )
+  })
+
+  app.post<{ Params: { token: string } }>(path, async (request, reply) => {
+    const done = await confirmSubscriber(services, request.params.token)
+    if (!done) return sendPage(reply, 404, 'Link not valid', unknownLink)
+    if (done.subscriber.status !== 'active') return sendPage(reply, 410, done.list.name, withdrawn(done.list.name))
+    return sendPage(reply, 200, done.list.name, confirmed(done.list.name))
+  })
+}
+
+const unknownLink = html`<h1>This link is not valid</h1><p>It may have been cut off on its way. Copy the whole link from the mail, or subscribe once more to get a new one.</p>`
+const confirmed = (name: string) =>
+  html`<h1>You are subscribed</h1><p><strong>${name}</strong> will come to your inbox. You can leave at any time with the link in each mail.</p>`
+const withdrawn = (name: string) =>
+  html`<h1>This subscription has ended</h1><p>You left <strong>${name}</strong> after this link was sent. To come back, subscribe once more.</p>`

@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto'
+import type { FastifyReply } from 'fastify'
+import { type Html, html } from '../base/html.ts'
+
+/** One small sheet for every page of ours: system fonts, light and dark, readable on a phone. */
+const styles = `:root{color-scheme:light dark;--ink:#1c1b22;--soft:#5b5966;--paper:#fbfaf8;--card:#fff;--line:#e4e1db;--accent:#2f5bd0;--on-accent:#fff}
+@media(prefers-color-scheme:dark){:root{--ink:#edebf2;--soft:#a9a6b5;--paper:#16151a;--card:#1f1e25;--line:#34323d;--accent:#8aa8ff;--on-accent:#10131f}}
+*{box-sizing:border-box}body{margin:0;background:var(--paper);color:var(--ink);font:17px/1.6 system-ui,sans-serif}
+main{max-width:36rem;margin:12vh auto 4rem;padding:2rem;background:var(--card);border:1px solid var(--line);border-radius:14px}
+@media(max-width:40rem){main{margin:0;min-height:100vh;border:0;border-radius:0}}
+h1{font-size:1.6rem;line-height:1.25;margin:0 0 1rem}p{margin:0 0 1rem}.soft{color:var(--soft);font-size:.92rem}a{color:var(--accent)}
+button{font:inherit;font-weight:600;padding:.7rem 1.4rem;border:0;border-radius:9px;background:var(--accent);color:var(--on-accent);cursor:pointer}
+button:focus-visible,a:focus-visible{outline:3px solid var(--accent);outline-offset:3px}code,pre{font:.88rem/1.5 ui-monospace,monospace}
+pre{overflow-x:auto;padding:1rem;background:var(--paper);border:1px solid var(--line);border-radius:9px}ul{padding-left:1.2rem}`
+
+const stylesHash = createHash('sha256').update(styles).digest('base64')
+const policy = `default-src 'none'; style-src 'sha256-${stylesHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`
+
+/** A page that runs no script and loads nothing; what it links to learns nothing of where the reader came from. */
+export function sendPage(reply: FastifyReply, status: number, title: string, content: Html): FastifyReply {
+  const page =
+    html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex">
+<title>${title}</title><style>`.text +
+    styles +
+    html`</style></head><body><main>${content}</main></body></html>`.text
+  return reply
+    .code(status)
+    .type('text/html; charset=utf-8')
+    .headers({
+      'content-security-policy': policy,
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+      'x-frame-options': 'DENY',
+    })
+    .send(page)
+}

@@ -1,0 +1,20 @@
+/** A self-signed certificate for localhost and 127.0.0.1, good until 2126. It guards nothing but these tests. */
+export const peerCertificate = `-----BEGIN CERTIFICATE-----
+MIIBmzCCAUGgAwIBAgIUMbCk4KkNYrZifCrroNBbsAEXPgEwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTExNTAyMzkzNFoYDzIxMjYxMDIy
+MDIzOTM0WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAATObj/m/WHxSS1aClp+0hw/H3pYhvONjenzNp/agNfUMoLC4NiF1uh6
+ukQ/yqp2HOPz8U0PxRbZeBm6t+rPGWxGo28wbTAdBgNVHQ4EFgQUOs3CDEtF7ANd
+ydnV8kkfazeF65swHwYDVR0jBBgwFoAUOs3CDEtF7ANdydnV8kkfazeF65swGgYD
+VR0RBBMwEYIJbG9jYWxob3N0hwR/AAABMA8GA1UdEwEB/wQFMAMBAf8wCgYIKoZI
+zj0EAwIDSAAwRQIhAP/zMVMj/58kum0mDgCiBCJk/QpJB3zdWyu+XjNXKAKoAiAb
+sJDM83msLxBdof1HjovgioF0OoHL0+rWrwLInYOvYQ==
+-----END CERTIFICATE-----
+`
+
+export const peerKey = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgYDjJXpTE5wCV/Gqd
+rFIiezto4HVxQsVTJQmOEeCYfW6hRANCAATObj/m/WHxSS1aClp+0hw/H3pYhvON
+jenzNp/agNfUMoLC4NiF1uh6ukQ/yqp2HOPz8U0PxRbZeBm6t+rPGWxG
+-----END PRIVATE KEY-----
+`

@@ -1,0 +1,76 @@
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { after } from 'node:test'
+import type { Clock } from '../../server/base/clock.ts'
+import { type Config, readConfig } from '../../server/base/config.ts'
+import { createLog } from '../../server/base/log.ts'
+import { startPosthaste } from '../../server/main.ts'
+import { type Scope, scopes } from '../../server/operations/context.ts'
+import { cloneDatabase } from './database.ts'
+import { createProject, type TestProject } from './project.ts'
+
+/** A clock that stands where the test puts it, and otherwise runs. */
+export interface TestClock extends Clock {
+  advance(ms: number): void
+}
+
+export function createTestClock(): TestClock {
+  let ahead = 0
+  return {
+    now: () => new Date(Date.now() + ahead),
+    advance: (ms) => {
+      ahead += ms
+    },
+  }
+}
+
+export interface TestApp {
+  url: string
+  config: Config
+  clock: TestClock
+  services: Awaited<ReturnType<typeof startPosthaste>>['services']
+  /** A fresh tenant with a key of the given scopes (all, unless said). */
+  newProject(scopes?: readonly Scope[]): Promise<TestProject>
+  stop(): Promise<void>
+}
+
+/** The whole program on a database of its own, for the tests of one file; ends with them. */
+export async function startApp(env: Record<string, string> = {}): Promise<TestApp> {
+  const database = await cloneDatabase()
+  const port = await freePort()
+  const config = readConfig({
+    PORT: String(port),
+    HOST: '127.0.0.1',
+    PUBLIC_URL: `http://127.0.0.1:${port}`,
+    MAIL_DOMAIN: 'posthaste.test',
+    DATA_DIR: tmpdir(),
+    SECRET_KEY: 'a key for tests, long enough to be taken',
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    LOG_LEVEL: process.env.LOG_LEVEL ?? 'silent',
+    ...env,
+  })
+  const clock = createTestClock()
+  const server = { connection: database.connection, place: 'the test database', stop: async () => {} }
+  const posthaste = await startPosthaste({ config, clock, log: createLog(config.LOG_LEVEL), server })
+  let stopped = false
+  const stop = async () => {
+    if (stopped) return
+    stopped = true
+    await posthaste.stop()
+    await database.drop()
+  }
+  after(stop)
+  const url = config.PUBLIC_URL
+  const { services } = posthaste
+  return { url, config, clock, services, stop, newProject: (wanted = scopes) => createProject(services.database, url, wanted) }
+}
+
+/** A port that was free a moment ago: the program needs to know its own address before it listens. */
+const freePort = () =>
+  new Promise<number>((resolve, reject) => {
+    const probe = createServer().once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as { port: number }
+      probe.close(() => resolve(port))
+    })
+  })
