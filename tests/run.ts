@@ -59,5 +59,7 @@ function runFiles(): Promise<number> {
       env: { ...process.env, [serverVariable]: JSON.stringify(server) },
     },
   )
+  // Interrupted, the tests end first, and then what they ran on: it must not be left behind.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill('SIGTERM'))
   return new Promise((resolve) => child.on('close', (code) => resolve(code ?? 1)))
 }

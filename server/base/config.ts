@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { OperatorError } from './errors.ts'
 
 /**
  * Every setting: its name in the environment, what it accepts, its default and what it is for. `docs/configuration.md` is made
@@ -7,7 +8,7 @@ import { z } from 'zod'
 const roles = ['http', 'sender', 'inbound', 'consumers', 'scheduler'] as const
 export type Role = (typeof roles)[number]
 
-const port = z.coerce.number().int().min(0).max(65535)
+const port = z.coerce.number({ error: 'must be a port number' }).int().min(0).max(65535, 'must be a port number, at most 65535')
 const positive = z.coerce.number().int().min(1)
 const url = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).transform((text) => text.replace(/\/+$/, ''))
 const flag = z.enum(['true', 'false', '1', '0', 'yes', 'no']).transform((text) => ['true', '1', 'yes'].includes(text))
@@ -39,6 +40,10 @@ const isLocal = (settings: Record<string, unknown>): boolean => {
   const { hostname } = new URL(String(settings.PUBLIC_URL))
   return hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]' || hostname.endsWith('.localhost')
 }
+/** Mail needs a domain with a dot; for a trial on localhost or an IP address, one that exists nowhere. */
+const mailDomainFor = (host: string): string =>
+  /^(?=.*[a-z])[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(host) && !host.endsWith('.localhost') ? host : 'posthaste.test'
+
 const later = (capability: string) => ` Read by ${capability}; this release accepts it and does not use it yet.`
 
 export const settings = {
@@ -91,8 +96,8 @@ export const settings = {
   }),
   MAIL_DOMAIN: setting({
     schema: domain.transform((text) => text.toLowerCase()),
-    default: (s) => (isLocal(s) ? 'posthaste.test' : new URL(String(s.PUBLIC_URL)).hostname),
-    default_text: 'the host of `PUBLIC_URL`; `posthaste.test` on localhost',
+    default: (s) => mailDomainFor(new URL(String(s.PUBLIC_URL)).hostname),
+    default_text: 'the host of `PUBLIC_URL`; `posthaste.test` where that is no domain (localhost, an IP address)',
     about: 'Root domain of the addresses that lists and mailboxes get.',
   }),
   SMTP_PORT: setting({ schema: port, default: '2525', about: `Port of the inbound SMTP server.${later('inbound mail')}` }),
@@ -120,7 +125,7 @@ export const settings = {
     about: 'The owner’s first API key, for automated installs. Read on the first start only.',
   }),
   BOOTSTRAP_EMAIL: setting({
-    schema: z.email(),
+    schema: z.email({ pattern: z.regexes.html5Email }),
     default: (s) => `owner@${s.MAIL_DOMAIN}`,
     default_text: '`owner@$MAIL_DOMAIN`',
     about: 'The instance owner’s address. Read on the first start only.',
@@ -183,7 +188,7 @@ type Value<S> = S extends Setting<infer Schema, infer Fallback> ? z.output<Schem
 export type Config = { readonly [Name in keyof Settings]: Value<Settings[Name]> }
 
 /** A bad value: one line that names the setting, what it holds and what it accepts. Secrets are not repeated. */
-export class ConfigError extends Error {}
+export class ConfigError extends OperatorError {}
 
 const secretNames = /KEY|URL|OUTBOUND/
 

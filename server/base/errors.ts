@@ -52,3 +52,10 @@ export const invalid = (field: string, problem: string): ApiError => new ApiErro
 /** The same answer for what never existed and for what belongs to somebody else. */
 export const notFound = (thing: string): ApiError =>
   new ApiError('not_found', `This ${thing} does not exist. Check the id, and that the key belongs to the right project.`)
+
+/** What the person at the terminal can mend: shown as it is, without a trace. Anything else that ends the program is a bug. */
+export class OperatorError extends Error {}
+
+/** What went wrong in words: an error of several addresses tried in turn has no message of its own. */
+export const reasonOf = (error: unknown): string =>
+  error instanceof AggregateError ? error.errors.map(reasonOf).join('; ') : (error as Error).message

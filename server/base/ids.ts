@@ -50,8 +50,8 @@ export function newId<Prefix extends IdPrefix>(): Id<Prefix> {
 }
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
-const valueOf = new Int8Array(128).fill(-1)
-for (let index = 0; index < 32; index++) valueOf[alphabet.charCodeAt(index)] = index
+const valueOfLetter = new Int8Array(128).fill(-1)
+for (let index = 0; index < 32; index++) valueOfLetter[alphabet.charCodeAt(index)] = index
 
 export function formatId(prefix: IdPrefix, uuid: string): string {
   const hex = uuid.replaceAll('-', '')
@@ -77,7 +77,7 @@ export function parseId<Prefix extends IdPrefix>(prefix: Prefix, text: string): 
   if (text.length !== prefix.length + 27 || !text.startsWith(`${prefix}_`)) return null
   let number = 0n
   for (let index = prefix.length + 1; index < text.length; index++) {
-    const value = valueOf[text.charCodeAt(index)] ?? -1
+    const value = valueOfLetter[text.charCodeAt(index)] ?? -1
     if (value < 0) return null
     number = (number << 5n) | BigInt(value)
   }

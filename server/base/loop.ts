@@ -35,10 +35,12 @@ export function startLoop({ name, log, on, everyMs, step }: LoopOptions): Loop {
       // Roused while the step was running: what it was roused for may have come too late for that step.
       if (roused || stopped) endRest()
     })
+  // An async function of its own: a step that throws before it returns a promise is caught as well.
+  const oneStep = async () => step()
   const run = async () => {
     while (!stopped) {
       roused = false
-      const more = await step().catch((error: unknown) => {
+      const more = await oneStep().catch((error: unknown) => {
         log.warn({ loop: name, reason: (error as Error).message }, 'a step failed and is tried again')
         return false
       })

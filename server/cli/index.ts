@@ -1,26 +1,116 @@
-import { ConfigError } from '../base/config.ts'
+import { ApiError, OperatorError } from '../base/errors.ts'
+import { type Command, columns, command, runCommand } from './command.ts'
 import { UsageError } from './usage.ts'
 
-const commands: Record<string, { about: string; load: () => Promise<(args: string[]) => Promise<void>> }> = {
-  start: { about: 'Run Posthaste', load: async () => (await import('./start.ts')).start },
+/** Every command: what it takes, what it is for, and where its work is done. The help is made from this. */
+const commands: Record<string, Command> = {
+  start: command({ about: 'Run Posthaste', operands: [], options: {}, load: async () => (await import('./start.ts')).start }),
+  migrate: command({
+    about: 'Bring the database up to this release, without starting',
+    operands: [],
+    options: {},
+    load: async () => (await import('./migrate.ts')).migrateDatabase,
+  }),
+  'keys create': command({
+    about: 'Make an API key and show it, this once',
+    operands: [],
+    options: {
+      name: { type: 'string', value: 'NAME', about: 'What it is for (default: command line)' },
+      scope: { type: 'string', value: 'SCOPES', about: 'Of read,write,send,admin (default: all four)' },
+      project: { type: 'string', value: 'SLUG', about: 'The project it belongs to (default: the owner’s)' },
+      mailbox: { type: 'string', value: 'ADDRESS', about: 'Binds it to one mailbox' },
+      expires: { type: 'string', value: 'DATE', about: 'When it stops working: 2027-01-31, or with a time, 2027-01-31T09:00:00Z' },
+    },
+    load: async () => (await import('./keys-create.ts')).createKey,
+  }),
+  'keys list': command({
+    about: 'Show a project’s API keys, newest first',
+    operands: [],
+    options: { project: { type: 'string', value: 'SLUG', about: 'Whose keys (default: the owner’s project)' } },
+    load: async () => (await import('./keys-list.ts')).listKeys,
+  }),
+  'keys revoke': command({
+    about: 'Make an API key stop working',
+    operands: ['ID'],
+    options: { project: { type: 'string', value: 'SLUG', about: 'Whose key (default: the owner’s project)' } },
+    load: async () => (await import('./keys-revoke.ts')).revokeKey,
+  }),
+  import: command({
+    about: 'Add people who have agreed to be on a list, from a CSV file',
+    operands: ['FILE'],
+    more: 'FILE is a path, or - for standard input. Sent again, a file that was cut off goes on where it stopped.',
+    options: {
+      list: { type: 'string', value: 'LIST', required: true, about: 'The list’s id or subdomain' },
+      errors: { type: 'string', value: 'FILE', about: 'Writes the lines that were left out, and why, as CSV' },
+    },
+    load: async () => (await import('./import.ts')).importSubscribers,
+  }),
+  export: command({
+    about: 'Write a list’s subscribers as CSV',
+    operands: [],
+    options: {
+      list: { type: 'string', value: 'LIST', required: true, about: 'The list’s id or subdomain' },
+      out: { type: 'string', value: 'FILE', about: 'Where to (default: standard output)' },
+    },
+    load: async () => (await import('./export.ts')).exportSubscribers,
+  }),
+  doctor: command({
+    about: 'Look for what keeps Posthaste from working',
+    operands: [],
+    options: { json: { type: 'boolean', about: 'For programs to read' } },
+    load: async () => (await import('./doctor.ts')).doctor,
+  }),
+  backup: command({
+    about: 'Write a consistent copy of the database into one file, also while Posthaste runs',
+    operands: ['FILE'],
+    more: 'FILE is a path, or - for standard output. It may hold the secret key: keep it as safe as the data folder.',
+    options: {},
+    load: async () => (await import('./backup.ts')).backup,
+  }),
+  restore: command({
+    about: 'Load such a file into an empty database',
+    operands: ['FILE'],
+    more: 'FILE is a path, or - for standard input. It is checked whole before anything is changed.',
+    options: {
+      check: { type: 'boolean', about: 'Only checks the file, and tells what is in it' },
+      force: { type: 'boolean', about: 'Removes what the database holds first' },
+    },
+    load: async () => (await import('./restore.ts')).restore,
+  }),
 }
 
 /** `posthaste COMMAND …`. What a person can mend is said in a line or two; anything else is a bug, and shows its trace. */
-export async function runCli([name = 'help', ...args]: string[]): Promise<void> {
-  const command = commands[name]
+export async function runCli(args: string[]): Promise<void> {
   try {
-    if (command) await (await command.load())(args)
-    else help(name)
+    const [name, rest] = nameIn(args)
+    const found = find(name)
+    if (found) await runCommand(name, found, rest)
+    else help(name, rest)
   } catch (error) {
-    if (error instanceof ConfigError || error instanceof UsageError) console.error(error.message)
-    else console.error(error)
+    // Whoever read our output has seen enough, as `head` does.
+    if ((error as NodeJS.ErrnoException).code === 'EPIPE') return
+    const isForPeople = error instanceof OperatorError || error instanceof ApiError
+    console.error(isForPeople ? error.message : error)
     process.exitCode = 1
   }
 }
 
-function help(name: string): void {
-  const lines = Object.entries(commands).map(([command, { about }]) => `  ${command.padEnd(10)}${about}`)
-  const text = ['Usage: posthaste COMMAND [options]', '', ...lines].join('\n')
-  if (['help', '--help', '-h'].includes(name)) return console.log(text)
-  throw new UsageError(`There is no command "${name}".\n\n${text}`)
+const find = (name: string): Command | undefined => (Object.hasOwn(commands, name) ? commands[name] : undefined)
+
+/** `keys create …` is a command of two words, and `help COMMAND` is `COMMAND --help`. */
+function nameIn([first = 'help', ...rest]: string[]): [string, string[]] {
+  if (first === 'help' && rest.length > 0) return nameIn([...rest, '--help'])
+  const both = `${first} ${rest[0]}`
+  return find(both) ? [both, rest.slice(1)] : [first, rest]
+}
+
+function help(name: string, rest: string[]): void {
+  const isForAll = ['help', '--help', '-h'].includes(name)
+  const group = Object.entries(commands).filter(([known]) => known.startsWith(`${name} `))
+  const shown = group.length > 0 ? group : Object.entries(commands)
+  const rows = shown.map(([known, { about }]): [string, string] => [known, about])
+  const text = ['Usage: posthaste COMMAND [options]', '', columns(rows), '', 'posthaste COMMAND --help tells more of one.'].join('\n')
+  const isAsked = isForAll || (group.length > 0 && rest.includes('--help'))
+  if (!isAsked) throw new UsageError(group.length > 0 ? text : `There is no command "${name}".\n\n${text}`)
+  console.log(text)
 }

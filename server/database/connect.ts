@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { Client } from 'pg'
 import type { Config } from '../base/config.ts'
+import { OperatorError, reasonOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { ConnectionSettings } from './database.ts'
 import { isReachableByServerUser, startEmbeddedServer } from './embedded/index.ts'
@@ -22,10 +24,32 @@ export function dataDirOf(config: Config): string {
 /** The server that DATABASE_URL names, or our own. */
 export async function connectDatabase(config: Config, log: Log): Promise<DatabaseServer> {
   if (config.DATABASE_URL) {
+    const connection = { connectionString: config.DATABASE_URL }
     const { host, pathname } = new URL(config.DATABASE_URL)
-    return { connection: { connectionString: config.DATABASE_URL }, place: `PostgreSQL at ${host}${pathname}`, stop: async () => {} }
+    const place = `PostgreSQL at ${host}${pathname}`
+    await refuseUnfit(connection, place)
+    return { connection, place, stop: async () => {} }
   }
   const dataDir = dataDirOf(config)
   const server = await startEmbeddedServer({ dataDir, log })
   return { connection: server.connection, place: dataDir, stop: server.stop }
+}
+
+/** Said at the start, in one line, rather than by whichever query comes first. */
+async function refuseUnfit(connection: ConnectionSettings, place: string): Promise<void> {
+  const client = new Client({ ...connection, connectionTimeoutMillis: 10_000 })
+  try {
+    await client.connect()
+    const { rows } = await client.query<{ version: string; number: string }>(
+      `select current_setting('server_version') as version, current_setting('server_version_num') as number`,
+    )
+    if (Number(rows[0]?.number) < 150_000) throw new OperatorError(`${place} is version ${rows[0]?.version}; Posthaste needs 15 or newer.`)
+  } catch (error) {
+    if (error instanceof OperatorError) throw error
+    throw new OperatorError(`${place} cannot be reached: ${reasonOf(error)}. Check DATABASE_URL, and that the server runs.`, {
+      cause: error,
+    })
+  } finally {
+    await client.end().catch(() => {})
+  }
 }

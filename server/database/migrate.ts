@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { Client } from 'pg'
+import { OperatorError } from '../base/errors.ts'
 import type { ConnectionSettings } from './database.ts'
 
 export interface Migration {
@@ -23,7 +24,10 @@ export const readMigrations = (): Migration[] =>
     })
 
 /** Any constant: two processes that start at once take turns. */
-const migrationLock = 7_303_014
+export const migrationLock = 7_303_014
+
+export const createMigrationTable = `create table if not exists schema_migrations (
+  number integer primary key, name text not null, checksum text not null, applied_at timestamptz not null default now())`
 
 /** Brings the schema up to `upTo` (default: the newest). Answers the names of what it applied. */
 export async function migrate(connection: ConnectionSettings, upTo = Number.POSITIVE_INFINITY): Promise<string[]> {
@@ -31,8 +35,7 @@ export async function migrate(connection: ConnectionSettings, upTo = Number.POSI
   await client.connect()
   try {
     await client.query('select pg_advisory_lock($1)', [migrationLock])
-    await client.query(`create table if not exists schema_migrations (
-      number integer primary key, name text not null, checksum text not null, applied_at timestamptz not null default now())`)
+    await client.query(createMigrationTable)
     const { rows } = await client.query<{ number: number; name: string; checksum: string }>(
       'select * from schema_migrations order by number',
     )
@@ -42,7 +45,7 @@ export async function migrate(connection: ConnectionSettings, upTo = Number.POSI
       if (migration.number > upTo) break
       const before = known.get(migration.number)
       if (before && before.checksum !== migration.checksum) {
-        throw new Error(
+        throw new OperatorError(
           `Migration ${migration.number} (${migration.name}) was changed after this database ran it. Restore the file; add a new migration instead.`,
         )
       }
@@ -59,16 +62,21 @@ export async function migrate(connection: ConnectionSettings, upTo = Number.POSI
 async function apply(client: Client, migration: Migration): Promise<void> {
   await client.query('begin')
   try {
-    await client.query(migration.text)
-    await client.query('insert into schema_migrations (number, name, checksum) values ($1, $2, $3)', [
-      migration.number,
-      migration.name,
-      migration.checksum,
-    ])
+    await runMigration(client, migration)
     await client.query('commit')
   } catch (error) {
     await client.query('rollback')
-    throw new Error(`Migration ${migration.number} (${migration.name}) failed: ${(error as Error).message}`, { cause: error })
+    throw error
+  }
+}
+
+/** In the caller's transaction. */
+export async function runMigration(client: Client, { number, name, text, checksum }: Migration): Promise<void> {
+  try {
+    await client.query(text)
+    await client.query('insert into schema_migrations (number, name, checksum) values ($1, $2, $3)', [number, name, checksum])
+  } catch (error) {
+    throw new OperatorError(`Migration ${number} (${name}) failed: ${(error as Error).message}`, { cause: error })
   }
 }
 

@@ -1,6 +1,7 @@
-import { type MessageId, newId, type ProjectId } from '../base/ids.ts'
+import { type ListId, type MessageId, newId, type ProjectId } from '../base/ids.ts'
 import { wake } from '../base/wake.ts'
 import type { Transaction } from '../database/database.ts'
+import { parseAddress } from '../mail/address.ts'
 import type { OutgoingMail } from '../mail/compose.ts'
 
 /** What a feature says of a message; the engine adds what makes it a message of ours. */
@@ -8,15 +9,23 @@ export interface NewMessage {
   project_id: ProjectId
   /** `confirmation`: what the message is for, as the ledger shows it. */
   kind: string
+  /** On whose behalf it goes out, for the recipient's history. */
+  list_id?: ListId
   mail: Omit<OutgoingMail, 'message_id' | 'date'>
 }
 
 /** Queued with the change that asks for it: the mail goes out if and only if the change is committed. */
-export async function enqueueMessage(tx: Transaction, { project_id, kind, mail }: NewMessage): Promise<MessageId> {
+export async function enqueueMessage(tx: Transaction, { project_id, kind, list_id, mail }: NewMessage): Promise<MessageId> {
   const id = newId<'msg'>()
   await tx.run`
-    insert into messages (project_id, id, kind, recipient, mail, next_attempt_at, created_at)
-    values (${project_id}, ${id}, ${kind}, ${mail.to}, ${JSON.stringify(mail)}, ${tx.now}, ${tx.now})`
+    insert into messages (project_id, id, kind, list_id, recipient, recipient_key, mail, next_attempt_at, created_at)
+    values (${project_id}, ${id}, ${kind}, ${list_id ?? null}, ${mail.to}, ${keyOf(mail.to)}, ${JSON.stringify(mail)}, ${tx.now}, ${tx.now})`
   tx.afterCommit(() => wake('messages'))
   return id
+}
+
+/** Addresses are parsed long before they come here; one that cannot be is the composer's to refuse, and the ledger's to show. */
+function keyOf(address: string): string {
+  const parsed = parseAddress(address)
+  return parsed.ok ? parsed.value.key : address.toLowerCase()
 }

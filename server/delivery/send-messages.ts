@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import { formatId, type MessageId, type ProjectId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import { type Loop, startLoop } from '../base/loop.ts'
-import type { Database } from '../database/database.ts'
+import type { Database, Queryable } from '../database/database.ts'
 import { composeMessage, type OutgoingMail } from '../mail/compose.ts'
 import { nextAttempt } from './retry-times.ts'
 import type { Outcome, Transport } from './transports/index.ts'
@@ -75,6 +75,7 @@ async function attempt({ transport, mailDomain }: MessageSender, { id, mail, cre
   }
 }
 
+/** Whoever lost the lease in the meantime settles nothing: the count of attempts tells the claims apart. */
 async function settle({ database, clock }: MessageSender, message: Claimed, outcome: Outcome): Promise<void> {
   const now = clock.now()
   const again = outcome.kind === 'deferred' ? nextAttempt(message.attempts, now) : null
@@ -82,5 +83,9 @@ async function settle({ database, clock }: MessageSender, message: Claimed, outc
   await database.run`
     update messages set status = ${status}, smtp_code = ${outcome.smtp_code},
       reason = ${outcome.kind === 'delivered' ? null : outcome.reason}, next_attempt_at = ${again ?? now}, settled_at = ${again ? null : now}
-    where project_id = ${message.project_id} and id = ${message.id}`
+    where project_id = ${message.project_id} and id = ${message.id} and status = 'sending' and attempts = ${message.attempts}`
 }
+
+/** Settled messages name people: a month is enough to answer "did it arrive". */
+export const pruneMessages = (db: Queryable, now: Date) =>
+  db.run`delete from messages where settled_at < ${now}::timestamptz - interval '30 days'`

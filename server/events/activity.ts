@@ -2,7 +2,7 @@ import { type EventId, type Id, type IdPrefix, type ListId, type PostId, type Pr
 import type { Database, Queryable, Transaction } from '../database/database.ts'
 import type { EventType } from './catalogue.ts'
 import { type Consumer, consumeBatch } from './consume.ts'
-import type { PublishedEvent } from './expand-events.ts'
+import { type EventRow, eventsOf, type PublishedEvent } from './expand-events.ts'
 
 /**
  * The activity feed of a list: a consumer that keeps the newest items and counts by the hour, and the two queries that read them.
@@ -30,7 +30,7 @@ interface ListKey {
 
 const feedLimit = 200
 
-const shown = new Set<EventType>([
+const shown: EventType[] = [
   'subscriber.created',
   'subscriber.confirmed',
   'subscriber.unsubscribed',
@@ -44,7 +44,7 @@ const shown = new Set<EventType>([
   'email.replied',
   'email.bounced',
   'email.complained',
-])
+]
 
 type WeekCount = 'subscribed' | 'unsubscribed' | 'replies'
 
@@ -58,18 +58,29 @@ function weekCountOf({ type, data }: PublishedEvent): WeekCount | null {
 
 export const activityConsumer: Consumer = {
   name: 'activity',
-  async handle(tx, events) {
-    const filed = events.filter((event) => shown.has(event.type) && typeof event.data.list_id === 'string')
-    const byList = Map.groupBy(filed, (event) => event.data.list_id as string)
-    for (const ofList of byList.values()) {
-      await insertItems(tx, ofList.slice(-feedLimit).map(toRow))
+  types: shown,
+  async handle(tx, rows) {
+    // The events of one row differ in whom they are about, never in the list: the newest tells the row's list and what it counts as.
+    const filed = rows.flatMap((row) => {
+      const newest = eventsOf(row, 1)[0]
+      return newest && typeof newest.data.list_id === 'string' ? [{ row, newest }] : []
+    })
+    for (const ofList of Map.groupBy(filed, ({ newest }) => newest.data.list_id).values()) {
+      if (!(await isStillThere(tx, toRow(ofList[0]!.newest)))) continue // a group has at least one
+      const items = ofList.slice(-feedLimit).flatMap(({ row }) => eventsOf(row, feedLimit))
+      await insertItems(tx, items.slice(-feedLimit).map(toRow))
       await addCounts(tx, ofList)
     }
   },
 }
 
-/** Files what has been published so far, so that the feed shows it; does nothing while another process is at it. */
-export const consumeActivity = (database: Database): Promise<number> => consumeBatch(database, activityConsumer)
+/** A list that was purged meanwhile must not come back as rows. The lock lets a deletion, and its purge, come after what is filed here. */
+const isStillThere = async (tx: Transaction, key: ListKey): Promise<boolean> =>
+  (await tx.first`select 1 from lists where project_id = ${key.project_id} and id = ${key.list_id} and deleted_at is null for share`) !==
+  null
+
+/** Files what has been published so far, so that the feed shows it. */
+export const consumeActivity = (database: Database): Promise<number> => consumeBatch(database, activityConsumer, { waits: true })
 
 function toRow({ id, project_id, type, created_at, data }: PublishedEvent): FiledRow {
   const idIn = <Prefix extends IdPrefix>(prefix: Prefix, field: string) =>
@@ -96,16 +107,15 @@ const insertItems = (tx: Transaction, rows: FiledRow[]) => tx.run`
     email text, subject text, post_id uuid, subscriber_id uuid, email_id uuid, message_id text)
   on conflict do nothing`
 
-async function addCounts(tx: Transaction, events: PublishedEvent[]): Promise<void> {
-  const byHour = Map.groupBy(events, (event) => new Date(event.created_at).setUTCMinutes(0, 0, 0))
-  for (const [hour, ofHour] of byHour) {
+async function addCounts(tx: Transaction, filed: { row: EventRow; newest: PublishedEvent }[]): Promise<void> {
+  for (const [hour, ofHour] of Map.groupBy(filed, ({ row }) => new Date(row.created_at).setUTCMinutes(0, 0, 0))) {
     const counts: Record<WeekCount, number> = { subscribed: 0, unsubscribed: 0, replies: 0 }
-    for (const event of ofHour) {
-      const counted = weekCountOf(event)
-      if (counted) counts[counted]++
+    for (const { row, newest } of ofHour) {
+      const counted = weekCountOf(newest)
+      if (counted) counts[counted] += row.item_count
     }
     if (counts.subscribed + counts.unsubscribed + counts.replies === 0) continue
-    const { project_id, list_id } = toRow(ofHour[0] as PublishedEvent)
+    const { project_id, list_id } = toRow(ofHour[0]!.newest) // a group has at least one
     await tx.run`
       insert into list_activity_hours as h (project_id, list_id, hour, subscribed, unsubscribed, replies)
       values (${project_id}, ${list_id}, ${new Date(hour)}, ${counts.subscribed}, ${counts.unsubscribed}, ${counts.replies})

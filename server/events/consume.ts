@@ -1,7 +1,9 @@
 import type { Log } from '../base/log.ts'
 import { type Loop, startLoop } from '../base/loop.ts'
 import type { Database, Transaction } from '../database/database.ts'
-import { type EventRow, expandEvents, type PublishedEvent } from './expand-events.ts'
+import { nothing, sql } from '../database/sql.ts'
+import type { EventType } from './catalogue.ts'
+import type { EventRow } from './expand-events.ts'
 
 /**
  * A reader of the outbox with a cursor of its own. What `handle` writes and the cursor's step are one transaction, so an event
@@ -9,7 +11,9 @@ import { type EventRow, expandEvents, type PublishedEvent } from './expand-event
  */
 export interface Consumer {
   name: string
-  handle(tx: Transaction, events: PublishedEvent[]): Promise<void>
+  /** What it wants to hear of; the rest passes by unread. */
+  types: readonly EventType[]
+  handle(tx: Transaction, rows: EventRow[]): Promise<void>
 }
 
 /** Rows a batch, and events in them: a bulk row alone can hold thousands. */
@@ -17,16 +21,17 @@ const maxRows = 500
 const maxEvents = 5_000
 const pollMs = 500
 
-/** One batch. Answers the number of rows it took: 0 means "caught up, or another process is at it". */
-export function consumeBatch(database: Database, consumer: Consumer): Promise<number> {
+/** One batch. Answers the number of rows it took: 0 means "caught up", or "another process is at it" unless told to wait for that. */
+export function consumeBatch(database: Database, consumer: Consumer, { waits = false } = {}): Promise<number> {
   return database.transaction(async (tx) => {
     const cursor = await tx.first<{ transaction_id: string; position: number }>`
-      select transaction_id::text, position from event_consumers where name = ${consumer.name} for update skip locked`
+      select transaction_id::text, position from event_consumers where name = ${consumer.name} for update ${waits ? nothing : sql`skip locked`}`
     if (!cursor) return 0
-    const rows = await readAfter(tx, cursor)
+    const rows = await readAfter(tx, cursor, consumer.types)
     const last = rows.at(-1)
     if (!last) return 0
-    await consumer.handle(tx, expandEvents(rows))
+    const wanted = rows.filter((row) => consumer.types.includes(row.type))
+    if (wanted.length > 0) await consumer.handle(tx, wanted)
     await tx.run`
       update event_consumers set transaction_id = ${last.transaction_id}::xid8, position = ${last.position}, updated_at = now()
       where name = ${consumer.name}`
@@ -35,7 +40,7 @@ export function consumeBatch(database: Database, consumer: Consumer): Promise<nu
 }
 
 /** Transactions commit in another order than they began: nothing at or above the oldest open one may be read yet, or it is skipped for good. */
-const readAfter = (tx: Transaction, cursor: { transaction_id: string; position: number }) => tx.many<EventRow>`
+const readAfter = (tx: Transaction, cursor: { transaction_id: string; position: number }, types: readonly EventType[]) => tx.many<EventRow>`
   with due as (
     select project_id, id, transaction_id, position,
       sum(item_count) over (order by transaction_id, position) - item_count as events_before
@@ -47,7 +52,8 @@ const readAfter = (tx: Transaction, cursor: { transaction_id: string; position: 
       limit ${maxRows}
     ) next_rows
   )
-  select e.id, e.project_id, e.type, e.data, e.items, e.created_at, e.transaction_id::text, e.position
+  select e.id, e.project_id, e.type, e.item_count, e.created_at, e.transaction_id::text, e.position,
+    case when e.type = any(${types}) then e.data end as data, case when e.type = any(${types}) then e.items end as items
   from due join events e using (project_id, id)
   where due.events_before < ${maxEvents}
   order by due.transaction_id, due.position`

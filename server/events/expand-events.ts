@@ -11,24 +11,26 @@ export interface PublishedEvent {
   created_at: Date
 }
 
+/** A row of the outbox: one event, or many of one kind. */
 export interface EventRow extends Omit<PublishedEvent, 'data'> {
   transaction_id: string
   position: number
+  item_count: number
   data: Record<string, unknown> | null
   items: Bulk | null
 }
 
-export function expandEvents(rows: EventRow[]): PublishedEvent[] {
-  return rows.flatMap(({ id, project_id, type, data, items, created_at }) => {
-    if (!items) return [{ id, project_id, type, data: data as Record<string, unknown>, created_at }]
-    return items.rows.map((row, index) => ({
-      id: itemId(id, index),
-      project_id,
-      type,
-      data: fill(items.template, row) as Record<string, unknown>,
-      created_at,
-    }))
-  })
+/** The events of a row, or only its last `most`: who shows 200 of a million need not make the rest. */
+export function eventsOf({ id, project_id, type, data, items, created_at }: EventRow, most = Number.POSITIVE_INFINITY): PublishedEvent[] {
+  if (!items) return data ? [{ id, project_id, type, data, created_at }] : []
+  const first = Math.max(0, items.rows.length - most)
+  return items.rows.slice(first).map((row, offset) => ({
+    id: itemId(id, first + offset),
+    project_id,
+    type,
+    data: fill(items.template, row) as Record<string, unknown>,
+    created_at,
+  }))
 }
 
 /** The same id each time the row is read: consumers recognise what they have seen. */

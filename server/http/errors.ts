@@ -56,14 +56,10 @@ const refusedValues = /^(22021|22P05|22003|22008|22007|22P02|54001)$/
 
 function fromDatabase(error: unknown): ApiError | null {
   if (isConnectionLoss(error) || (error as { code?: string })?.code === '0A000') {
-    return new ApiError(
-      'service_unavailable',
-      'The database cannot be reached just now. Nothing was changed; try again in a few seconds.',
-      {
-        cause: error,
-        headers: { 'retry-after': '2' },
-      },
-    )
+    return new ApiError('service_unavailable', 'The database cannot be reached just now. Try again in a few seconds.', {
+      cause: error,
+      headers: { 'retry-after': '2' },
+    })
   }
   if (refusedValues.test(String((error as { code?: string })?.code)))
     return new ApiError('validation_error', 'A value in the request cannot be stored.', { cause: error })

@@ -33,7 +33,7 @@ const errorText: Partial<Record<ErrorCode, string>> = {
   payload_too_large: 'The body is too large',
   validation_error: 'A value is wrong; the message names the field',
   rate_limited: 'Too many requests; Retry-After says how long to wait',
-  service_unavailable: 'The database cannot be reached just now; nothing was changed',
+  service_unavailable: 'The database cannot be reached just now; try again in a few seconds',
 }
 
 export function openApiDocument(operations: Operation[], config: Pick<Config, 'API_URL' | 'AUTH_URL'>): Json {
@@ -60,7 +60,9 @@ export function openApiDocument(operations: Operation[], config: Pick<Config, 'A
     paths,
     components: {
       schemas: { ...components, Error: errorSchema },
-      responses: Object.fromEntries(Object.entries(errorText).map(([code, description]) => [code, errorResponse(description)])),
+      responses: Object.fromEntries(
+        [...new Set(operations.flatMap(errorCodesOf))].map((code) => [code, errorResponse(errorText[code] ?? code)]),
+      ),
       headers: rateHeaders,
       securitySchemes: {
         bearerAuth: {
@@ -130,14 +132,16 @@ function successOf(operation: Operation, components: Json): Json {
   }
 }
 
-function errorsOf(operation: Operation): Json {
+function errorCodesOf(operation: Operation): ErrorCode[] {
   const takesInput = operation.body !== null || Object.keys(operation.query.shape).length > 0
   const implied: ErrorCode[] = ['unauthorized', 'forbidden', 'rate_limited', 'service_unavailable']
   if (operation.body !== null) implied.push('payload_too_large')
   if (takesInput) implied.push('validation_error')
-  const codes = [...new Set([...implied, ...operation.errors])].sort((a, b) => statusOf(a) - statusOf(b))
-  return Object.fromEntries(codes.map((code) => [statusOf(code), { $ref: `#/components/responses/${code}` }]))
+  return [...new Set([...implied, ...operation.errors])].sort((a, b) => statusOf(a) - statusOf(b))
 }
+
+const errorsOf = (operation: Operation): Json =>
+  Object.fromEntries(errorCodesOf(operation).map((code) => [statusOf(code), { $ref: `#/components/responses/${code}` }]))
 
 const errorSchema = {
   type: 'object',

@@ -34,8 +34,13 @@ export function startRateLimit({ database, clock, log, limit }: { database: Data
   let windowStart = 0
   let counts = new Map<string, Count>()
 
+  let cleanedFor = 0
   const settle = async () => {
     const window = new Date(windowStart)
+    if (cleanedFor !== windowStart) {
+      cleanedFor = windowStart
+      await database.run`delete from rate_windows where window_start < ${window}`
+    }
     const due = [...counts].filter(([, count]) => count.fresh > 0).map(([subject, count]) => ({ subject, count, used: count.fresh }))
     if (due.length === 0) return
     const totals = await database.many<{ subject: string; used: number }>`
@@ -92,6 +97,13 @@ export function startRateLimit({ database, clock, log, limit }: { database: Data
   }
 }
 
-/** One subscriber line usually holds a whole IPv6 /64. */
-export const addressSubject = (ip: string): string =>
-  `ip:${ip.includes(':') && !ip.includes('.') ? ip.split(':').slice(0, 4).join(':') : ip}`
+/** One subscriber line usually holds a whole IPv6 /64: its first four groups, with the gap of `::` filled in. */
+export function addressSubject(ip: string): string {
+  if (!ip.includes(':') || ip.includes('.')) return `ip:${ip.replace(/^::ffff:/i, '')}`
+  const [before = [], after = []] = ip.split('::').map((side) => side.split(':').filter(Boolean))
+  const groups = [...before, ...Array<string>(Math.max(0, 8 - before.length - after.length)).fill('0'), ...after]
+  return `ip:${groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')}`
+}

@@ -9,7 +9,7 @@ import { csvDownload, type Download, type Operation } from '../operations/define
 import { Page } from '../operations/page.ts'
 import { presenterOf } from '../operations/present.ts'
 import { type Authenticate, bearerOf, refuseForbidden, refuseStranger } from './credentials.ts'
-import { addressSubject, type RateLimit } from './rate-limit.ts'
+import { type Allowance, addressSubject, type RateLimit } from './rate-limit.ts'
 
 export interface HttpParts {
   services: Services
@@ -25,21 +25,32 @@ declare module 'fastify' {
 }
 
 /** Who asks, and may they ask now: for every path below the API, known or not, before a byte of the body is read. */
-export function admitRequests(app: FastifyInstance, { authenticate, rateLimit }: HttpParts): void {
+export function admitRequests(app: FastifyInstance, parts: HttpParts): void {
   app.decorateRequest('caller', null)
   app.addHook('onRequest', async (request, reply) => {
     const credential = bearerOf(request.headers.authorization)
-    request.caller = credential === null ? null : await authenticate(credential)
-    const subject = request.caller?.key_id ?? addressSubject(request.ip)
-    const allowance = rateLimit.take(subject)
-    reply.header('x-ratelimit-limit', allowance.limit)
-    reply.header('x-ratelimit-remaining', allowance.remaining)
-    reply.header('x-ratelimit-reset', allowance.reset)
-    if (!allowance.allowed) {
-      throw new ApiError('rate_limited', `Only ${allowance.limit} requests a minute are allowed. Wait ${allowance.retry_after} s.`, {
-        headers: { 'retry-after': String(allowance.retry_after) },
-      })
+    try {
+      request.caller = credential === null ? null : await parts.authenticate(credential)
+    } finally {
+      // Also when nobody can be recognised because the database is away: the headers are on every answer.
+      refuseTooMany(takeAllowance(parts, request, reply))
     }
+  })
+}
+
+/** Counts the request for its key, or for its address without one, and tells what is left. */
+export function takeAllowance({ rateLimit }: HttpParts, request: FastifyRequest, reply: FastifyReply): Allowance {
+  const allowance = rateLimit.take(request.caller?.key_id ?? addressSubject(request.ip))
+  reply.header('x-ratelimit-limit', allowance.limit)
+  reply.header('x-ratelimit-remaining', allowance.remaining)
+  reply.header('x-ratelimit-reset', allowance.reset)
+  return allowance
+}
+
+function refuseTooMany({ allowed, limit, retry_after }: Allowance): void {
+  if (allowed) return
+  throw new ApiError('rate_limited', `Only ${limit} requests a minute are allowed. Wait ${retry_after} s.`, {
+    headers: { 'retry-after': String(retry_after) },
   })
 }
 
@@ -91,8 +102,12 @@ function audited(database: Database, leaveRow: (tx: Transaction) => Promise<void
 const auditRow = async (tx: Transaction, operation: Operation, caller: Caller, request: FastifyRequest): Promise<void> => {
   await tx.run`
     insert into audit_log (project_id, id, at, operation, user_id, key_id, target, request_id)
-    values (${caller.project_id}, ${newId()}, ${tx.now}, ${operation.id}, ${caller.user_id}, ${caller.key_id}, ${JSON.stringify(request.params)}, ${request.id})`
+    values (${caller.project_id}, ${newId()}, ${tx.now}, ${operation.id}, ${caller.user_id}, ${caller.key_id}, ${JSON.stringify(targetOf(request.params))}, ${request.id})`
 }
+
+/** The ids that a path names. An address in a path is a person, who may ask to be forgotten. */
+const targetOf = (params: unknown) =>
+  Object.fromEntries(Object.entries(params as object).filter(([, value]) => /^[a-z]+_[0-9a-z]{26}$/.test(String(value))))
 
 async function runOperation(operation: Operation, context: Context, request: FastifyRequest): Promise<unknown> {
   const params = checkPath(operation, request.params)
@@ -102,7 +117,7 @@ async function runOperation(operation: Operation, context: Context, request: Fas
     if (!operation.csv) throw invalid('Content-Type', 'must be application/json')
     return operation.csv.run(context, { params, query, body: request.body })
   }
-  const body = operation.body === null ? undefined : checkInput(operation.body, request.body ?? {}, 'body')
+  const body = operation.body === null ? undefined : checkInput(operation.body, request.body === undefined ? {} : request.body, 'body')
   return operation.run(context, { params, query, body })
 }
 
@@ -128,7 +143,9 @@ function answer(services: Services, operation: Operation, result: unknown, reque
 }
 
 function nextUrl({ config }: Services, operation: Operation, request: FastifyRequest, cursor: string): string {
-  const url = new URL((operation.base === 'api' ? config.API_URL.replace(/\/v1$/, '') : config.AUTH_URL) + request.url)
+  // A proxy may send the whole address in the request line (RFC 9112 section 3.2.2); only its path is about us.
+  const path = request.url.replace(/^\w+:\/\/[^/]*/, '')
+  const url = new URL((operation.base === 'api' ? config.API_URL.replace(/\/v1$/, '') : config.AUTH_URL) + path)
   url.searchParams.set('cursor', cursor)
   return url.href
 }

@@ -5,7 +5,7 @@ import { formatId, newId } from '../base/ids.ts'
 import { acceptBodies } from './body.ts'
 import { errorBody, sendError } from './errors.ts'
 import { openApiDocument } from './openapi.ts'
-import { addOperation, admitRequests, type HttpParts } from './routes.ts'
+import { addOperation, admitRequests, type HttpParts, takeAllowance } from './routes.ts'
 
 export interface ReadyCheck {
   /** Null when this process can serve; else what it waits for. */
@@ -37,12 +37,18 @@ export function createServer(parts: ServerParts): FastifyInstance {
     genReqId: (request) => acceptedRequestId(request.headers['x-request-id']) ?? `req_${formatId('evt', newId()).slice(4)}`,
     // Only a proxy on a private network may tell us whom it speaks for.
     trustProxy: ['loopback', 'linklocal', 'uniquelocal'],
-    routerOptions: { maxParamLength: 200 },
+    // More than a request line can hold: a path too long to be right is not found like any other, with the headers that go with it.
+    routerOptions: { maxParamLength: 16_384 },
     // Silence ends a connection; an upload that keeps moving may take as long as it needs.
     connectionTimeout: 60_000,
     keepAliveTimeout: 65_000,
-    return503OnClosing: true,
-    frameworkErrors: (error, request, reply) => sendError(log, error, request, reply),
+    // What still comes over an open connection while we stop is answered as ever, and the connection closed after it.
+    return503OnClosing: false,
+    frameworkErrors: (error, request, reply) => {
+      reply.header('x-request-id', request.id)
+      takeAllowance(parts, request, reply)
+      return sendError(log, error, request, reply)
+    },
     clientErrorHandler: (_error, socket) => {
       if (!socket.writable) return
       const body = JSON.stringify(errorBody(new ApiError('validation_error', 'The request is not well-formed HTTP.')))
@@ -65,9 +71,13 @@ export function createServer(parts: ServerParts): FastifyInstance {
   })
   acceptBodies(app)
 
+  let isStopping = false
+  app.addHook('preClose', async () => {
+    isStopping = true
+  })
   app.get('/healthz', async () => ({ status: 'live' }))
   app.get('/readyz', async (_request, reply) => {
-    const waitsFor = await parts.isReady()
+    const waitsFor = isStopping ? 'this process is stopping' : await parts.isReady()
     if (waitsFor !== null) reply.code(503)
     return waitsFor === null ? { status: 'ready' } : { status: 'not ready', reason: waitsFor }
   })
@@ -89,7 +99,7 @@ function addApi(app: FastifyInstance, parts: ServerParts): void {
       pathPattern(operation.base === 'api' ? `/v1${operation.path}` : operation.path).test(request.url.split('?')[0] ?? ''),
     )
     if (allowed.length > 0) {
-      const methods = allowed.map((operation) => operation.method).join(', ')
+      const methods = [...new Set(allowed.map((operation) => operation.method))].join(', ')
       throw new ApiError('method_not_allowed', `${request.method} is not possible here; ${methods} is.`, { headers: { allow: methods } })
     }
     throw new ApiError(

@@ -48,19 +48,21 @@ const unstorable = /\0|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\
  * PostgreSQL stores neither NUL nor half of a surrogate pair, and a driver error is no answer to a typing mistake: say where it is.
  * Walks the whole value, so callers first look whether the raw text can hold one at all.
  */
-export function refuseUnstorable(value: unknown, path: string): void {
+export function refuseUnstorable(value: unknown, path: string, depth = 0): void {
+  // Nothing we take is nested so deep, and the walk would end in a stack overflow.
+  if (depth > 200) throw new ApiError('validation_error', `${path.slice(0, 100)}…: is nested too deep`, { field: path.slice(0, 100) })
   if (typeof value === 'string') {
     if (unstorable.test(value))
       throw new ApiError('validation_error', `${path}: holds a NUL or a broken Unicode character, which cannot be stored`, { field: path })
   } else if (Array.isArray(value)) {
     value.forEach((item, index) => {
-      refuseUnstorable(item, `${path}[${index}]`)
+      refuseUnstorable(item, `${path}[${index}]`, depth + 1)
     })
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, item] of Object.entries(value)) {
       const name = path === '' ? key : `${path}.${key}`
       refuseUnstorable(key, path === '' ? 'body' : path)
-      refuseUnstorable(item, name)
+      refuseUnstorable(item, name, depth + 1)
     }
   }
 }

@@ -40,14 +40,11 @@ const uuid = z.uuid()
 /** Collections ordered by id alone. */
 export const idPosition = z.tuple([uuid])
 
+const limit = z.coerce.number({ error: 'must be a whole number from 1 to 200' }).int('must be a whole number')
+const bounded = limit.min(1, 'must be at least 1').max(200, 'must be at most 200')
 /** Query parameters of every paged collection. Numbers arrive as text, so a sign, a fraction or a letter is refused here. */
 export const limitOf = (fallback: number) =>
-  z.coerce
-    .number({ error: 'must be a whole number from 1 to 200' })
-    .int('must be a whole number')
-    .min(1, 'must be at least 1')
-    .max(200, 'must be at most 200')
-    .default(fallback)
+  z.preprocess((given) => (given === undefined || /^\d+$/.test(String(given)) ? given : Number.NaN), bounded.default(fallback))
 
 export const pageQuery = { cursor: z.string().max(500).optional(), limit: limitOf(50) }
 

@@ -23,21 +23,25 @@ export const email = z
   .meta({ description: 'An e-mail address; internationalised addresses are welcome.' })
 
 /** Text a person types on one line. */
-export const line = (max: number) => z.string().trim().min(1, 'must not be empty').max(max, `must have at most ${max} characters`)
+export const line = (max: number) =>
+  z
+    .string()
+    .trim()
+    .min(1, 'must not be empty')
+    .max(max, `must have at most ${max} characters`)
+    .regex(/^\P{Cc}*$/u, 'must be one line, without control characters')
 /** The same, where empty is a fine answer. */
 export const text = (max: number) => z.string().max(max, `must have at most ${max} characters`)
 
 const maxDepth = 20
-const depthOf = (value: unknown, depth = 0): number =>
-  depth > maxDepth || typeof value !== 'object' || value === null
-    ? depth
-    : Math.max(depth, ...Object.values(value).map((item) => depthOf(item, depth + 1)))
+const isNestedDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' && value !== null && (levels === 0 || Object.values(value).some((item) => isNestedDeeper(item, levels - 1)))
 
 /** Free-form data a caller keeps with a thing. Bounded, because it is stored and sent on with every event. */
 export const jsonObject = (maxBytes: number) =>
   z
     .record(z.string(), z.unknown())
-    .refine((value) => depthOf(value) <= maxDepth, `must not be nested more than ${maxDepth} deep`)
+    .refine((value) => !isNestedDeeper(value, maxDepth), `must not be nested more than ${maxDepth} deep`)
     .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxBytes, {
       message: `must have at most ${maxBytes} bytes`,
       when: ({ issues }) => issues.length === 0,

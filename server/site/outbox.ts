@@ -29,7 +29,9 @@ export function addOutbox(app: FastifyInstance, { database, config }: Services):
   })
 
   app.get<{ Params: { id: string } }>('/dev/outbox/:id', async (request, reply) => {
-    const found = /^[0-9a-f-]{36}$/.test(request.params.id) ? await capturedMessage(database, request.params.id) : null
+    const found = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(request.params.id)
+      ? await capturedMessage(database, request.params.id)
+      : null
     if (!found) throw new ApiError('not_found', 'No such message; it may have been trimmed.')
     return reply.type('text/plain; charset=utf-8').send(found.message)
   })

@@ -4,6 +4,7 @@ import { after } from 'node:test'
 import type { Clock } from '../../server/base/clock.ts'
 import { type Config, readConfig } from '../../server/base/config.ts'
 import { createLog } from '../../server/base/log.ts'
+import type { ConnectionSettings } from '../../server/database/database.ts'
 import { startPosthaste } from '../../server/main.ts'
 import { type Scope, scopes } from '../../server/operations/context.ts'
 import { cloneDatabase } from './database.ts'
@@ -28,15 +29,23 @@ export interface TestApp {
   url: string
   config: Config
   clock: TestClock
+  /** For a second program on the same database, and for sessions of the test's own. */
+  connection: ConnectionSettings
   services: Awaited<ReturnType<typeof startPosthaste>>['services']
   /** A fresh tenant with a key of the given scopes (all, unless said). */
   newProject(scopes?: readonly Scope[]): Promise<TestProject>
   stop(): Promise<void>
 }
 
+interface AppOptions {
+  /** A database that somebody else made and drops, in place of a clone. */
+  connection?: ConnectionSettings
+  clock?: TestClock
+}
+
 /** The whole program on a database of its own, for the tests of one file; ends with them. */
-export async function startApp(env: Record<string, string> = {}): Promise<TestApp> {
-  const database = await cloneDatabase()
+export async function startApp(env: Record<string, string> = {}, options: AppOptions = {}): Promise<TestApp> {
+  const database = options.connection ? { connection: options.connection, drop: async () => {} } : await cloneDatabase()
   const port = await freePort()
   const config = readConfig({
     PORT: String(port),
@@ -49,20 +58,29 @@ export async function startApp(env: Record<string, string> = {}): Promise<TestAp
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'silent',
     ...env,
   })
-  const clock = createTestClock()
+  const clock = options.clock ?? createTestClock()
   const server = { connection: database.connection, place: 'the test database', stop: async () => {} }
   const posthaste = await startPosthaste({ config, clock, log: createLog(config.LOG_LEVEL), server })
   let stopped = false
   const stop = async () => {
     if (stopped) return
     stopped = true
-    await posthaste.stop()
-    await database.drop()
+    try {
+      await posthaste.stop()
+    } catch (error) {
+      // The failure is the test's to show; what was left open would keep its file running for ever.
+      await services.jobs.stop()
+      await services.database.close()
+      throw error
+    } finally {
+      await database.drop()
+    }
   }
   after(stop)
   const url = config.PUBLIC_URL
+  const { connection } = database
   const { services } = posthaste
-  return { url, config, clock, services, stop, newProject: (wanted = scopes) => createProject(services.database, url, wanted) }
+  return { url, config, clock, connection, services, stop, newProject: (wanted = scopes) => createProject(services.database, url, wanted) }
 }
 
 /** A port that was free a moment ago: the program needs to know its own address before it listens. */

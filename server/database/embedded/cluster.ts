@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { OperatorError } from '../../base/errors.ts'
 import type { Binaries } from './binaries.ts'
 import { claimCluster, makeServerFolder, serverUser } from './server-user.ts'
 import { serverEnvironment } from './settings.ts'
@@ -30,11 +31,11 @@ function readMajor(cluster: string): string | undefined {
   const file = join(cluster, 'PG_VERSION')
   if (existsSync(file)) return readFileSync(file, 'utf8').trim()
   if (readdirSync(cluster).length === 0) return undefined
-  throw new Error(`${cluster} holds files but no database: move it away, or set DATA_DIR to another folder.`)
+  throw new OperatorError(`${cluster} holds files but no database: move it away, or set DATA_DIR to another folder.`)
 }
 
 const versionError = (cluster: string, found: string, expected: string) =>
-  new Error(
+  new OperatorError(
     `The database in ${cluster} was made by PostgreSQL ${found}, and this release of Posthaste runs PostgreSQL ${expected}. ` +
       'Run "posthaste backup" with the release you used before, move that folder away, and run "posthaste restore" with this one.',
   )
@@ -52,14 +53,15 @@ async function createCluster(dataDir: string, binaries: Binaries, isDurable: boo
   if (isDurable) await syncFolder(dataDir)
 }
 
-async function runInitdb(folder: string, binaries: Binaries, isDurable: boolean): Promise<void> {
+async function runInitdb(folder: string, binaries: Binaries, isDurable: boolean, letters = 'C.UTF-8'): Promise<void> {
   const child = spawn(
     binaries.initdb,
     [
       ...['--pgdata', folder, '--username', superuser, '--encoding', 'UTF8', '--data-checksums', '--no-instructions'],
       // Sorting and case rules that come with PostgreSQL itself: no upgrade of the system's libc can change them under an index.
-      // The libc locale beneath is plain C, the only one that every system has.
-      ...['--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8', '--locale', 'C'],
+      // The libc locale beneath is plain C, the only one that every system has, but for what a letter is: with C alone, the index
+      // behind `search` would know Latin letters only.
+      ...['--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8', '--locale', 'C', '--lc-ctype', letters],
       // See prepareSocketFolder for why the socket's folder is protection enough.
       ...['--auth-local', 'trust', '--auth-host', 'reject'],
       // One call for the file system instead of one for each of a thousand files.
@@ -71,7 +73,10 @@ async function runInitdb(folder: string, binaries: Binaries, isDurable: boolean)
   const [code, complaint] = await Promise.all([exited, text(child.stderr)]).catch((error) => {
     throw runError(binaries.initdb, error)
   })
-  if (code !== 0) throw new Error(`PostgreSQL could not create its database in ${folder}. It said:\n${complaint.trim()}${hint(complaint)}`)
+  // An old libc may not have it; initdb has then cleaned up after itself.
+  if (code !== 0 && letters !== 'C' && complaint.includes('locale')) return runInitdb(folder, binaries, isDurable, 'C')
+  if (code !== 0)
+    throw new OperatorError(`PostgreSQL could not create its database in ${folder}. It said:\n${complaint.trim()}${hint(complaint)}`)
 }
 
 /** initdb looks its own user up, even when told which name to use. */
@@ -84,9 +89,12 @@ const hint = (complaint: string) =>
 export function runError(program: string, cause: NodeJS.ErrnoException): Error {
   const reason =
     cause.code === 'ENOENT' && existsSync(program) ? 'the system lacks the GNU C library that it needs' : (cause.code ?? cause.message)
-  return new Error(`${program} could not be run (${reason}). Set DATABASE_URL to a PostgreSQL 15 or newer server to do without it.`, {
-    cause,
-  })
+  return new OperatorError(
+    `${program} could not be run (${reason}). Set DATABASE_URL to a PostgreSQL 15 or newer server to do without it.`,
+    {
+      cause,
+    },
+  )
 }
 
 async function writeSynced(path: string, content: string): Promise<void> {

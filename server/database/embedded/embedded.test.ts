@@ -1,134 +1,39 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, afterEach, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { Client } from 'pg'
-import type { Log } from '../../base/log.ts'
-import { type EmbeddedServer, isReachableByServerUser, startEmbeddedServer } from './index.ts'
-import { findLeftover, readPostmasterFile } from './leftover.ts'
-import { markProcess } from './processes.ts'
+import {
+  children,
+  cleanUp,
+  copyData,
+  isGoneWithin,
+  isProcess,
+  isRoot,
+  killChild,
+  makeTemplate,
+  makeTemporaryFolder,
+  parentScript,
+  query,
+  queryUntilAnswered,
+  readPid,
+  removeTemplate,
+  start,
+  startParent,
+} from '../../../tests/support/embedded-servers.ts'
+import { isReachableByServerUser } from './index.ts'
+import { findLeftover } from './leftover.ts'
 
-const isRoot = process.geteuid?.() === 0
-const silent = () => {}
-const log: Log = { debug: silent, info: silent, warn: silent, error: silent }
-const parentScript = fileURLToPath(new URL('../../../tests/support/embedded-parent.ts', import.meta.url))
-
-/** Everything the tests make, so that nothing of it outlives them, whatever fails. */
-const folders = new Set<string>()
-const children = new Set<ChildProcess>()
-const servers = new Set<EmbeddedServer>()
-
-/** Inside the folder that mkdtemp makes, which is closed to others. */
-function makeTemporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'posthaste-embedded-'))
-  chmodSync(folder, 0o711)
-  folders.add(folder)
-  return folder
-}
-
-/** One cluster is made, and copied per test: initdb takes most of a second. */
-let template = ''
-function copyData(...path: string[]): string {
-  const dataDir = join(makeTemporaryFolder(), ...path, 'data')
-  mkdirSync(dirname(dataDir), { recursive: true })
-  cpSync(template, dataDir, { recursive: true })
-  return dataDir
-}
-
-async function start(dataDir: string, more: { settings?: Record<string, string>; packageFolder?: string } = {}): Promise<EmbeddedServer> {
-  const server = await startEmbeddedServer({ dataDir, log, ...more, settings: { fsync: 'off', ...more.settings } })
-  servers.add(server)
-  return server
-}
-
-/** The tail of its answer is the parent's connection; `exit` makes it leave without stopping the server. */
-async function startParent(dataDir: string, ...more: string[]) {
-  const child = spawn(process.execPath, [parentScript, dataDir, ...more], { stdio: ['ignore', 'pipe', 'inherit'] })
-  children.add(child)
-  const died = once(child, 'exit').then(([code]) => assert.fail(`the parent ended with ${code}`))
-  // Only of interest for as long as it has not answered.
-  died.catch(silent)
-  const [line] = (await Promise.race([once(child.stdout, 'data'), died])) as [Buffer]
-  return { child, connection: JSON.parse(String(line)) as EmbeddedServer['connection'] }
-}
-
-async function killChild(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exited = once(child, 'exit')
-  child.kill('SIGKILL')
-  await exited
-}
-
-async function query<Row>({ connection }: Pick<EmbeddedServer, 'connection'>, sql: string): Promise<Row[]> {
-  const client = new Client(connection)
-  client.on('error', silent)
-  await client.connect()
-  try {
-    return (await client.query(sql)).rows
-  } finally {
-    await client.end()
-  }
-}
-
-const readPid = (dataDir: string): number => readPostmasterFile(join(dataDir, 'postgres'))?.pid ?? assert.fail('no postmaster.pid')
-
-async function isGoneWithin(pid: number, ms: number): Promise<boolean> {
-  for (const deadline = Date.now() + ms; Date.now() < deadline; await sleep(20)) if (!isProcess(pid)) return true
-  return false
-}
-
-/** A zombie is no process: an orphan's is collected by the system's first process, in its own time. */
-const isProcess = (pid: number): boolean => markProcess(pid) !== undefined
-
-/** Until the server answers again, with the error of the last try when it never does. */
-async function queryUntilAnswered<Row>(server: EmbeddedServer, sql: string): Promise<Row[]> {
-  for (const deadline = Date.now() + 15_000; ; await sleep(50))
-    try {
-      return await query<Row>(server, sql)
-    } catch (error) {
-      if (Date.now() > deadline) throw error
-    }
-}
-
-async function cleanUp(): Promise<void> {
-  for (const server of servers) await server.stop().catch(silent)
-  for (const child of children) await killChild(child)
-  for (const folder of folders) if (folder !== dirname(template)) await removeFolder(folder)
-  servers.clear()
-  children.clear()
-}
-
-async function removeFolder(folder: string): Promise<void> {
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    if (entry.name !== 'postmaster.pid') continue
-    const leftover = await findLeftover(entry.parentPath)
-    if (!leftover) continue
-    process.kill(leftover.pid, 'SIGQUIT')
-    await isGoneWithin(leftover.pid, 10_000)
-  }
-  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-  folders.delete(folder)
-}
-
-before(async () => {
-  template = join(makeTemporaryFolder(), 'data')
-  const server = await start(template)
-  await query(server, `create table notes (text text); insert into notes values ('kept')`)
-  await server.stop()
-  servers.clear()
-})
+before(makeTemplate)
 afterEach(cleanUp)
-after(() => removeFolder(dirname(template)))
+after(removeTemplate)
 
 test('a fresh folder gets a database that answers on a private socket only', async () => {
   const dataDir = join(makeTemporaryFolder(), 'new', 'data')
-  const server = await startEmbeddedServer({ dataDir, log })
-  servers.add(server)
+  const server = await start(dataDir, { settings: { fsync: 'on' } })
   const settings = await query<{ name: string; setting: string }>(
     server,
     `select name, setting from pg_settings where name in ('listen_addresses', 'fsync', 'data_checksums', 'server_encoding') order by name`,
@@ -260,8 +165,11 @@ test('a postmaster.pid whose number another process has now is no obstacle', asy
   const dataDir = copyData()
   const other = spawn('sleep', ['60'], { ...(isRoot ? { uid: 65534, gid: 65534 } : {}), stdio: 'ignore' })
   children.add(other)
-  const file = [other.pid, join(dataDir, 'postgres'), 1, 5432, join(dataDir, 'postgres.socket'), '', '1 1', 'ready', ''].join('\n')
+  const socketFolder = join(dataDir, 'postgres.socket')
+  mkdirSync(socketFolder)
+  const file = [other.pid, join(dataDir, 'postgres'), 1, 5432, socketFolder, '', '1 1', 'ready', ''].join('\n')
   writeFileSync(join(dataDir, 'postgres', 'postmaster.pid'), file)
+  writeFileSync(join(socketFolder, '.s.PGSQL.5432.lock'), file)
   const server = await start(dataDir)
   assert.deepEqual(await query(server, 'select text from notes'), [{ text: 'kept' }])
   assert.equal(other.exitCode, null)

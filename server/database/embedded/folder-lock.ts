@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { OperatorError } from '../../base/errors.ts'
 
 export interface FolderLock {
   release(): void
@@ -23,23 +24,25 @@ export function lockDataFolder(dataDir: string): FolderLock {
   let lock: DatabaseSync | undefined
   try {
     lock = new DatabaseSync(file)
-    lock.exec('pragma locking_mode = exclusive; begin exclusive')
+    // Nothing is ever written; the journal in memory keeps SQLite from making a file for it, which a kill would leave behind.
+    lock.exec('pragma journal_mode = memory; pragma locking_mode = exclusive; begin exclusive')
+    // Only for the sentence below; the lock itself is the truth.
+    writeFileSync(ownerFile, `${process.pid} ${hostname()}\n`)
   } catch (error) {
     lock?.close()
     if ((error as { errcode?: number }).errcode === SQLITE_BUSY) throw inUseError(dataDir, ownerFile)
-    throw new Error(`${file} cannot be locked (${(error as Error).message}): the user that runs Posthaste must own ${dataDir}.`, {
+    const reason = (error as Error).message
+    throw new OperatorError(`The data folder ${dataDir} cannot be locked (${reason}). Posthaste must be able to write there.`, {
       cause: error,
     })
   }
-  // Only for the sentence below; the lock itself is the truth.
-  writeFileSync(ownerFile, `${process.pid} ${hostname()}\n`)
   return { release: () => lock.close() }
 }
 
 function inUseError(dataDir: string, ownerFile: string): Error {
   const [pid, host] = readOwner(ownerFile)
   const where = host && host !== hostname() ? ` on ${host}` : ''
-  return new Error(
+  return new OperatorError(
     `The data folder ${dataDir} is in use by another Posthaste process (process id ${pid ?? 'unknown'}${where}): stop that one first, or set DATA_DIR to another folder.`,
   )
 }
@@ -50,5 +53,20 @@ function readOwner(ownerFile: string): string[] {
   } catch {
     // Taken a moment ago and not written yet: the sentence does without the id.
     return []
+  }
+}
+
+/** Whether a living process holds the folder, asked by reading the file as SQLite, which an exclusive lock forbids. */
+export function isDataFolderLocked(dataDir: string): boolean {
+  let reader: DatabaseSync | undefined
+  try {
+    reader = new DatabaseSync(join(dataDir, 'postgres.lock'), { readOnly: true })
+    reader.exec('select 1 from sqlite_schema')
+    return false
+  } catch (error) {
+    // Anything else (no file, no right to read it) is for whoever takes the lock next to tell.
+    return (error as { errcode?: number }).errcode === SQLITE_BUSY
+  } finally {
+    reader?.close()
   }
 }

@@ -9,6 +9,7 @@ import { serverArguments } from './settings.ts'
 import { port, prepareSocketFolder, removeSocketFolder } from './socket-folder.ts'
 import { superviseServer } from './supervise.ts'
 
+export { connectToRunning } from './running.ts'
 export { isReachableByServerUser } from './server-user.ts'
 
 export interface EmbeddedServer {
@@ -49,12 +50,20 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
 async function startLocked(dataDir: string, { log, settings = {}, packageFolder }: EmbeddedServerOptions): Promise<EmbeddedServer> {
   const binaries = await prepareBinaries(dataDir, packageFolder)
   await ensureCluster(dataDir, binaries, settings.fsync !== 'off')
-  const [cluster, host] = [clusterFolder(dataDir), prepareSocketFolder(dataDir)]
-  const connection = { host, port, user: superuser, database: 'posthaste' }
+  const [cluster, socketFolder] = [clusterFolder(dataDir), prepareSocketFolder(dataDir)]
+  const connection = { host: socketFolder, port, user: superuser, database: 'posthaste' }
   const askVersion = () => askServerVersion({ ...connection, database: 'postgres' })
-  const plan: ServerPlan = { dataDir, cluster, binaries, args: serverArguments(cluster, host, settings), log, askVersion }
+  const plan: ServerPlan = {
+    dataDir,
+    cluster,
+    socketFolder,
+    binaries,
+    args: serverArguments(cluster, socketFolder, settings),
+    log,
+    askVersion,
+  }
   const server = await superviseServer(plan)
-  const stop = () => server.stop().then(() => removeSocketFolder(host))
+  const stop = () => server.stop().then(() => removeSocketFolder(socketFolder))
   try {
     await ensureDatabase(connection)
     await removeUnusedCopies(dataDir, binaries)

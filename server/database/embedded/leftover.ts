@@ -1,6 +1,8 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { OperatorError } from '../../base/errors.ts'
 import { isPostmasterOf, markProcess, type ProcessMark } from './processes.ts'
 import { socketPath } from './socket-folder.ts'
 
@@ -25,28 +27,51 @@ export function readPostmasterFile(cluster: string): PostmasterFile | undefined 
   }
 }
 
-/** A server that outlived its parent. When there is none, the way is free for a new one. */
+/** A server that outlived its parent. When there is none, what a killed one left is removed and the way is free for a new one. */
 export async function findLeftover(cluster: string): Promise<ProcessMark | undefined> {
   const file = readPostmasterFile(cluster)
   if (!file) return undefined
   const mark = markProcess(file.pid)
   if (mark && isPostmasterOf(cluster, file.pid)) return mark
-  // A server in another container is not in our list of processes, but its socket is on the shared volume and answers.
-  if (file.socketFolder && (await isAnswering(socketPath(file.socketFolder))))
-    throw new Error(
-      `The database in ${cluster} is in use by a PostgreSQL of another container: stop that one first, or set DATA_DIR to another folder.`,
-    )
-  // Where another process has the number now, PostgreSQL would refuse to start because of it. The interlock that
-  // matters, the shared memory of surviving children, does not need this file.
-  if (mark) rmSync(filePath(cluster), { force: true })
+  if (file.socketFolder) await refuseForeignServer(cluster, file.socketFolder)
+  // PostgreSQL would refuse to start because of this file where another process has the number now, or only a zombie. The
+  // interlock that matters, the shared memory of surviving children, is found by the folder's inode.
+  rmSync(filePath(cluster), { force: true })
   return undefined
 }
 
-function isAnswering(path: string): Promise<boolean> {
+/**
+ * A server in another container is not in our list of processes, and PostgreSQL's own interlocks do not see it either, but its socket is on the
+ * shared volume and answers. A socket that takes connections and stays silent is one that a killed server still holds while it ends.
+ */
+async function refuseForeignServer(cluster: string, socketFolder: string): Promise<void> {
+  for (const deadline = Date.now() + silentMs; ; await sleep(20)) {
+    const answer = await ringServer(socketPath(socketFolder))
+    if (answer === 'nobody') return
+    if (answer === 'server' || Date.now() > deadline)
+      throw new OperatorError(
+        `The database in ${cluster} is in use by a PostgreSQL that is not on this machine's list of processes, such as one in another container: ` +
+          'stop that one first, or set DATA_DIR to another folder.',
+      )
+  }
+}
+
+const silentMs = 10_000
+const ringMs = 1000
+/** PostgreSQL protocol, "SSLRequest": answered with one byte before anything else is asked. */
+const sslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
+
+function ringServer(path: string): Promise<'server' | 'silence' | 'nobody'> {
   return new Promise((resolve) => {
-    const socket = connect(path)
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
-    socket.once('connect', () => socket.destroy())
+    const socket = connect(path, () => socket.write(sslRequest))
+    const hangUp = (answer: 'server' | 'silence' | 'nobody') => {
+      resolve(answer)
+      socket.destroy()
+    }
+    socket.setTimeout(ringMs, () => hangUp('silence'))
+    socket.once('data', () => hangUp('server'))
+    socket.once('close', () => hangUp('silence'))
+    socket.once('error', ({ code }: NodeJS.ErrnoException) => hangUp(code === 'ECONNREFUSED' || code === 'ENOENT' ? 'nobody' : 'silence'))
   })
 }
 

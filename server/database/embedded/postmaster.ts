@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { OperatorError } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Binaries } from './binaries.ts'
 import { runError } from './cluster.ts'
@@ -9,10 +10,12 @@ import { isRunning, markProcess, type ProcessMark, signalProcess } from './proce
 import { openServerLog, readLastLines, serverLogPath } from './server-log.ts'
 import { serverUser } from './server-user.ts'
 import { serverEnvironment } from './settings.ts'
+import { clearSocketFolder } from './socket-folder.ts'
 
 export interface ServerPlan {
   dataDir: string
   cluster: string
+  socketFolder: string
   binaries: Binaries
   args: string[]
   log: Log
@@ -72,17 +75,20 @@ function pollUntilGone(mark: ProcessMark, callback: () => void): void {
 export async function startPostmaster(plan: ServerPlan, signal?: AbortSignal): Promise<Postmaster> {
   const deadline = Date.now() + busyRetryMs
   for (;;) {
-    await findLeftover(plan.cluster)
+    if (!(await findLeftover(plan.cluster))) clearSocketFolder(plan.socketFolder)
     const { size, descriptor } = openServerLog(plan.dataDir)
     const postmaster = await spawnPostmaster(plan, descriptor).finally(() => closeSync(descriptor))
     const interrupt = () => signalProcess(postmaster.mark, 'SIGINT')
     signal?.addEventListener('abort', interrupt)
+    if (signal?.aborted) interrupt()
     const isReady = await waitUntilReady(plan, postmaster.mark)
     signal?.removeEventListener('abort', interrupt)
     if (isReady) return postmaster
+    // Told to stop meanwhile, it may not be gone yet.
+    await stopPostmaster(postmaster.mark, plan.log)
     const lines = readLastLines(plan.dataDir, size)
     if (!isBusy(lines) || Date.now() > deadline || signal?.aborted)
-      throw new Error(`PostgreSQL did not start. The last lines of ${serverLogPath(plan.dataDir)}:\n${lines}`)
+      throw new OperatorError(`PostgreSQL did not start. The last lines of ${serverLogPath(plan.dataDir)}:\n${lines}`)
     await sleep(100)
   }
 }
@@ -135,7 +141,7 @@ export async function stopPostmaster(mark: ProcessMark, log: Log): Promise<void>
   log.warn({ pid: mark.pid }, 'PostgreSQL did not stop in 10 seconds; stopping it at once, it will recover at the next start')
   signalProcess(mark, 'SIGQUIT')
   if (await isGoneWithin(mark, immediateShutdownMs)) return
-  throw new Error(`PostgreSQL (process id ${mark.pid}) does not stop.`)
+  throw new OperatorError(`PostgreSQL (process id ${mark.pid}) does not stop.`)
 }
 
 async function isGoneWithin(mark: ProcessMark, ms: number): Promise<boolean> {

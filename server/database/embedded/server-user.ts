@@ -1,5 +1,6 @@
 import { accessSync, chmodSync, chownSync, constants, lchownSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { OperatorError } from '../../base/errors.ts'
 
 export interface ServerUser {
   uid: number
@@ -68,7 +69,7 @@ export function prepareDataFolder(path: string): string {
     makeDataFolder(folder)
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException).code
-    throw new Error(`The data folder ${folder} cannot be created (${reason}): set DATA_DIR to a folder that you may write to.`, {
+    throw new OperatorError(`The data folder ${folder} cannot be created (${reason}): set DATA_DIR to a folder that you may write to.`, {
       cause: error,
     })
   }
@@ -83,7 +84,7 @@ function makeDataFolder(folder: string): void {
 }
 
 const closedFolderError = (folder: string, closed: string) =>
-  new Error(
+  new OperatorError(
     `The data folder ${folder} cannot be used: PostgreSQL may not run as root, so it runs as user ${nobody.uid} (nobody), who may not enter ${closed}. ` +
       `Run "chmod o+x ${closed}", or set DATA_DIR to a folder that others may enter, such as /var/lib/posthaste.`,
   )
@@ -101,7 +102,7 @@ export function giveToServer(path: string): void {
   try {
     chownSync(path, user.uid, user.gid)
   } catch (error) {
-    throw new Error(
+    throw new OperatorError(
       `${path} cannot be handed to user ${user.uid} (nobody), and PostgreSQL may not run as root. ` +
         'Run Posthaste as an ordinary user, or set DATABASE_URL to a PostgreSQL 15 or newer server.',
       { cause: error },
@@ -115,9 +116,9 @@ export function claimCluster(cluster: string): void {
   const owner = statSync(cluster).uid
   if (user && owner !== user.uid) giveTree(cluster, user)
   if (!user && owner !== process.geteuid?.())
-    throw new Error(
+    throw new OperatorError(
       `The database in ${cluster} belongs to user ${owner}, and Posthaste runs as user ${process.geteuid?.()}. ` +
-        `Start it as before${owner === nobody.uid ? ' (as root)' : ''}, or give the folder away with "chown -R" once.`,
+        `Start it as before${owner === nobody.uid ? ' (as root)' : ''}, or give it the folder once with "chown -R".`,
     )
   // A copy made with cp or tar may have lost the mode, and the server insists on it.
   if ((statSync(cluster).mode & 0o777) !== 0o700) chmodSync(cluster, 0o700)

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { OperatorError } from '../../base/errors.ts'
 import { giveToServer, isReachableByServerUser, serverUser } from './server-user.ts'
 
 /** Only a part of the socket's file name: nothing listens on TCP. */
@@ -30,7 +31,7 @@ export function prepareSocketFolder(dataDir: string): string {
   }
   const name = `posthaste-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}`
   const parent = [tmpdir(), '/tmp', '/var/tmp'].find((base) => isShortEnough(join(base, name)) && isReachableByServerUser(base))
-  if (!parent) throw new Error(`The path ${dataDir} is too long for a Unix socket: set DATA_DIR to a shorter one.`)
+  if (!parent) throw new OperatorError(`The path ${dataDir} is too long for a Unix socket: set DATA_DIR to a shorter one.`)
   return makeTemporary(join(parent, name))
 }
 
@@ -40,7 +41,7 @@ function makeTemporary(folder: string): string {
   const stat = lstatSync(folder)
   const trusted = [process.geteuid?.(), serverUser()?.uid]
   if (!stat.isDirectory() || !trusted.includes(stat.uid))
-    throw new Error(
+    throw new OperatorError(
       `${folder}, where PostgreSQL's socket should go, belongs to user ${stat.uid}: remove it, or set DATA_DIR to a shorter path.`,
     )
   makePrivate(folder)
@@ -50,6 +51,11 @@ function makeTemporary(folder: string): string {
 function makePrivate(folder: string): void {
   chmodSync(folder, 0o700)
   giveToServer(folder)
+}
+
+/** The socket's lock file names a process too, and would stop the next server where another process has that number now. */
+export function clearSocketFolder(folder: string): void {
+  for (const file of [socketPath(folder), `${socketPath(folder)}.lock`]) rmSync(file, { force: true })
 }
 
 /** Leaves nothing in /tmp. In the data folder it goes too: it is made anew at every start. */

@@ -5,6 +5,11 @@ import type { ContactRow } from './contact.ts'
 export const findContact = (db: Queryable, project_id: ProjectId, id: ContactId) => db.first<ContactRow>`
   select * from contacts where project_id = ${project_id} and id = ${id}`
 
+export const contactExists = async (
+  db: Queryable,
+  { project_id, contact_id }: { project_id: ProjectId; contact_id: ContactId },
+): Promise<boolean> => (await db.first`select 1 from contacts where project_id = ${project_id} and id = ${contact_id}`) !== null
+
 export const lockContactByEmail = (tx: Transaction, project_id: ProjectId, email_key: string) => tx.first<ContactRow>`
   select * from contacts where project_id = ${project_id} and email_key = ${email_key} for update`
 

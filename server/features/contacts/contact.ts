@@ -27,6 +27,8 @@ export interface ContactRow {
 }
 
 export const ContactKind = z.enum(['person', 'agent'])
+export const ContactSort = z.enum(['top', 'activity', 'name', 'email', 'created'])
+export type ContactSort = z.output<typeof ContactSort>
 export const ContactParams = z.object({ id: idOf('con') })
 
 const totals = { total_received: z.int(), total_opens: z.int(), total_clicks: z.int(), total_replies: z.int() }

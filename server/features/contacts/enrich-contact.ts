@@ -31,7 +31,7 @@ export async function enrichContact(tx: Transaction, project_id: ProjectId, know
 
 const merge = (contact: ContactRow, known: KnownOfContact): ContactRow => ({
   ...contact,
-  name: contact.name ?? known.name ?? null,
+  name: known.name ?? contact.name,
   org: known.org ?? contact.org,
   job_title: known.job_title ?? contact.job_title,
   labels: [...new Set([...contact.labels, ...(known.tags ?? [])])],

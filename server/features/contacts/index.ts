@@ -1,3 +1,20 @@
+import type { Operation } from '../../operations/define-operation.ts'
+import { getContact } from './get-contact.ts'
+import { getContactActivity } from './get-contact-activity.ts'
+import { getContactEmails } from './get-contact-emails.ts'
+import { getContactLists } from './get-contact-lists.ts'
+import { listContacts } from './list-contacts.ts'
+import { updateContact } from './update-contact.ts'
+
+export const contactOperations: Operation[] = [
+  listContacts,
+  getContact,
+  updateContact,
+  getContactLists,
+  getContactActivity,
+  getContactEmails,
+]
+
 export { type ContactRow, contactEventData } from './contact.ts'
 export { findContact, saveContact } from './contact-queries.ts'
 export { enrichContact, type KnownOfContact, renameContact } from './enrich-contact.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../../base/config.ts'
+import { type Config, ConfigError } from '../../base/config.ts'
 import type { Secrets } from '../../base/secrets.ts'
 import type { Database } from '../../database/database.ts'
 import { parseAddress } from '../../mail/address.ts'
@@ -16,7 +16,7 @@ export function bootstrap(database: Database, config: Config, secrets: Secrets):
       return null
     }
     const owner = parseAddress(config.BOOTSTRAP_EMAIL)
-    if (!owner.ok) throw new Error(`BOOTSTRAP_EMAIL ${owner.problem}`)
+    if (!owner.ok) throw new ConfigError(`BOOTSTRAP_EMAIL ${owner.problem}`)
     const owner_id = await insertUser(tx, { email: owner.value.address, email_key: owner.value.key })
     const project_id = await insertProject(tx, { name: 'My project', slug: 'owner', owner_id })
     await insertInstance(tx, { owner_project_id: project_id, secret_fingerprint: secrets.fingerprint })
@@ -29,7 +29,7 @@ export function bootstrap(database: Database, config: Config, secrets: Secrets):
 /** With another key, links in mail already sent would stop working and stored secrets could not be read: better not to start. */
 function refuseOtherSecret(stored: string, ours: string): void {
   if (stored === ours) return
-  throw new Error(
+  throw new ConfigError(
     'SECRET_KEY is not the one this database was set up with. Use the same SECRET_KEY (or the same DATA_DIR/secret.key) for all processes on one database.',
   )
 }

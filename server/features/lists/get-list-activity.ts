@@ -46,7 +46,10 @@ export const getListActivity = defineOperation({
     if (!(await listExists(database, key))) throw notFound('list')
     // The feed is filled in the background. Catching up first lets a caller see what it has just done.
     await consumeActivity(database)
-    const [week, items] = await Promise.all([activityWeek(database, key, clock.now()), activityFeed(database, key, query.limit)])
-    return { week, items }
+    // One snapshot for both, so that the numbers belong to the items.
+    return database.transaction(
+      async (tx) => ({ week: await activityWeek(tx, key, clock.now()), items: await activityFeed(tx, key, query.limit) }),
+      { snapshot: true },
+    )
   },
 })

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { notFound } from '../../base/errors.ts'
 import { publish } from '../../events/publish.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
@@ -19,10 +20,12 @@ export const updateList = defineOperation({
 
   async run({ database, caller }, { params, body }) {
     return database.transaction(async (tx) => {
-      const list = await lockList(tx, { project_id: caller.project_id, list_id: params.id })
-      if (!list) throw notFound('list')
+      const before = await lockList(tx, { project_id: caller.project_id, list_id: params.id })
+      if (!before) throw notFound('list')
       const { reply_to, ...changes } = body
-      Object.assign(list, changes, reply_to === undefined ? {} : { reply_to: reply_to && reply_to.address })
+      const list = { ...before }
+      Object.assign(list, changes, reply_to === undefined ? {} : { reply_to: reply_to?.address ?? null })
+      if (isDeepStrictEqual(list, before)) return toListDetail(before)
       await saveList(tx, list)
       const detail = toListDetail(list)
       await publish(tx, caller.project_id, 'list.updated', { list_id: list.id, list: detail })

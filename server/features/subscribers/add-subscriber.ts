@@ -18,8 +18,8 @@ interface Addition {
 }
 
 /**
- * Puts an address on a list. On it and active or pending: it is answered as it is, and nothing is sent twice. Unsubscribed before:
- * it must confirm again, whoever vouches. Two at once: one row, one mail.
+ * Puts an address on a list. On it and active or pending: it is answered as it is, and nothing is sent twice. Unsubscribed or bounced
+ * before: it must confirm again, whoever vouches. Two at once: one row, one mail.
  */
 export async function addSubscriber(
   services: Pick<Services, 'config' | 'secrets'>,
@@ -46,8 +46,10 @@ export async function addSubscriber(
     await changeCounts(tx, { project_id, list_id }, { [inserted.status]: 1 })
     return inserted
   }
-  const existing = (await lockSubscriberByEmail(tx, { project_id, list_id, email_key })) as SubscriberRow
-  return existing.status === 'unsubscribed' ? askAgain(services, tx, list, existing) : existing
+  const existing = await lockSubscriberByEmail(tx, { project_id, list_id, email_key })
+  if (!existing) return addSubscriber(services, tx, { list, known, verified, source }) // removed between our insert and our look
+  const mayStay = existing.status === 'active' || existing.status === 'pending'
+  return mayStay ? existing : askAgain(services, tx, list, existing)
 }
 
 async function refuseSuppressed(tx: Transaction, list: ListRow, email_key: string): Promise<void> {
@@ -62,8 +64,9 @@ async function askAgain(
   list: ListRow,
   before: SubscriberRow,
 ): Promise<SubscriberRow> {
-  const subscriber = (await saveSubscriber(tx, { ...before, status: 'pending', confirmation_sent_at: tx.now })) as SubscriberRow
+  const pending: SubscriberRow = { ...before, status: 'pending', unsubscribed_at: null, confirmation_sent_at: tx.now }
+  const subscriber = (await saveSubscriber(tx, pending)) as SubscriberRow
   await sendConfirmationMail(services, tx, list, subscriber)
-  await changeCounts(tx, { project_id: list.project_id, list_id: list.id }, { unsubscribed: -1, pending: 1 })
+  await changeCounts(tx, { project_id: list.project_id, list_id: list.id }, { [before.status]: -1, pending: 1 })
   return subscriber
 }

@@ -27,7 +27,12 @@ export async function confirmSubscriber(services: Services, token: string): Prom
     const before = list && (await lockSubscriber(tx, key))
     if (!before) return null
     if (before.status !== 'pending') return { list, subscriber: before }
-    const subscriber = (await saveSubscriber(tx, { ...before, status: 'active', subscribed_at: tx.now })) as SubscriberRow
+    const subscriber = (await saveSubscriber(tx, {
+      ...before,
+      status: 'active',
+      subscribed_at: tx.now,
+      unsubscribed_at: null,
+    })) as SubscriberRow
     await publish(tx, key.project_id, 'subscriber.confirmed', subscriberEventData(subscriber))
     await changeCounts(tx, key, { pending: -1, active: 1 })
     return { list, subscriber }

@@ -22,6 +22,7 @@ export async function sendConfirmationMail(
   await enqueueMessage(tx, {
     project_id: list.project_id,
     kind: 'confirmation',
+    list_id: list.id,
     mail: {
       from: { name: list.sender_name ?? list.name, address: list.mailbox_address },
       to: subscriber.email as string,

@@ -30,7 +30,8 @@ export const createSubscriber = defineOperation({
 
   async run(context, { params, body }) {
     const { database, caller } = context
-    const { verified, ...known } = body
+    const { verified, name, ...rest } = body
+    const known = { ...rest, name: name?.trim() || undefined }
     return database.transaction(async (tx) => {
       const list = await findList(tx, { project_id: caller.project_id, list_id: params.listId })
       if (!list) throw notFound('list')

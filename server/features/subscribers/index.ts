@@ -1,10 +1,22 @@
 import type { Operation } from '../../operations/define-operation.ts'
 import { createSubscriber } from './create-subscriber.ts'
 import { deleteSubscriber } from './delete-subscriber.ts'
+import { exportCsv, exportSubscribers } from './export-subscribers.ts'
 import { getSubscriber } from './get-subscriber.ts'
+import { importCsv, importSubscribers } from './import-subscribers.ts'
 import { listSubscribers } from './list-subscribers.ts'
 import { updateSubscriber } from './update-subscriber.ts'
 
-export const subscriberOperations: Operation[] = [listSubscribers, createSubscriber, getSubscriber, updateSubscriber, deleteSubscriber]
+export const subscriberOperations: Operation[] = [
+  listSubscribers,
+  createSubscriber,
+  importSubscribers,
+  exportSubscribers,
+  getSubscriber,
+  updateSubscriber,
+  deleteSubscriber,
+]
 
 export { confirmSubscriber, findByConfirmToken } from './confirm-subscriber.ts'
+export type { ImportResult } from './import-rows.ts'
+export { exportCsv, importCsv }

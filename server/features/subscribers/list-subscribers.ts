@@ -15,7 +15,7 @@ export const listSubscribers = defineOperation({
   params: UnderListParams,
   query: z.object({
     status: SubscriberStatus.optional(),
-    search: z.string().max(200).optional().meta({ description: 'Part of the address or the name' }),
+    search: z.string().max(200).optional().meta({ description: 'Part of the person’s address or name' }),
     ...pageQuery,
   }),
   result: z.array(SubscriberSummary),

@@ -1,5 +1,6 @@
 import { type ContactId, type ListId, newId, type ProjectId, type SubscriberId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
+import { likePattern } from '../../database/search.ts'
 import { nothing, sql } from '../../database/sql.ts'
 import type { SubscriberRow, SubscriberStatus } from './subscriber.ts'
 
@@ -42,7 +43,7 @@ export const insertSubscriber = (tx: Transaction, subscriber: NewSubscriber) => 
 
 export const saveSubscriber = (tx: Transaction, subscriber: SubscriberRow) => tx.first<SubscriberRow>`
   update subscribers set name = ${subscriber.name}, status = ${subscriber.status}, subscribed_at = ${subscriber.subscribed_at},
-    unsubscribed_at = ${subscriber.status === 'unsubscribed' ? tx.now : null}, confirmation_sent_at = ${subscriber.confirmation_sent_at}
+    unsubscribed_at = case when ${subscriber.status} = 'unsubscribed' then coalesce(unsubscribed_at, ${tx.now}) end, confirmation_sent_at = ${subscriber.confirmation_sent_at}
   where project_id = ${subscriber.project_id} and list_id = ${subscriber.list_id} and id = ${subscriber.id}
   returning *`
 
@@ -71,6 +72,3 @@ export const pageSubscribers = (db: Queryable, filter: SubscriberFilter) => db.m
 /** People are searched where they are indexed: among the contacts. */
 const matching = (project_id: ProjectId, search: string) => sql`
   and s.contact_id in (select c.id from contacts c where c.project_id = ${project_id} and c.search_text like ${likePattern(search)})`
-
-/** `%` and `_` in what a person types mean themselves. */
-export const likePattern = (search: string): string => `%${search.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`

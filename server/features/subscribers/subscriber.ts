@@ -18,6 +18,7 @@ export interface SubscriberRow {
   status: SubscriberStatus
   source: string | null
   subscribed_at: Date | null
+  unsubscribed_at: Date | null
   last_open_at: Date | null
   last_click_at: Date | null
   country: string | null

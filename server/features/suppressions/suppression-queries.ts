@@ -1,5 +1,6 @@
 import type { ProjectId } from '../../base/ids.ts'
-import type { Queryable } from '../../database/database.ts'
+import type { Queryable, Transaction } from '../../database/database.ts'
+import { nothing, sql } from '../../database/sql.ts'
 import { addressHash, type SuppressionRow } from './suppression.ts'
 
 export const findSuppression = (db: Queryable, project_id: ProjectId, email_key: string) => db.first<SuppressionRow>`
@@ -19,3 +20,41 @@ export async function findSuppressions(
     select address_hash, reason from suppressions where project_id = ${project_id} and address_hash = any(${[...keyOf.keys()].map((hex) => Buffer.from(hex, 'hex'))}::bytea[])`
   return new Map(rows.map((row) => [keyOf.get(row.address_hash.toString('hex')) as string, row.reason]))
 }
+
+interface SuppressionFilter {
+  project_id: ProjectId
+  reason?: SuppressionRow['reason'] | undefined
+  email_key?: string | undefined
+  /** Where the page before ended. */
+  after: Pick<SuppressionRow, 'created_at' | 'address_hash'> | null
+  limit: number
+}
+
+/** Newest first. Every page costs the same: it starts where the one before ended, by key. */
+export const pageSuppressions = (
+  db: Queryable,
+  { project_id, reason, email_key, after, limit }: SuppressionFilter,
+) => db.many<SuppressionRow>`
+  select * from suppressions where project_id = ${project_id}
+    ${reason === undefined ? nothing : sql`and reason = ${reason}`}
+    ${email_key === undefined ? nothing : sql`and address_hash = ${addressHash(project_id, email_key)}`}
+    ${after === null ? nothing : sql`and (created_at, address_hash) < (${after.created_at}::timestamptz, ${after.address_hash}::bytea)`}
+  order by created_at desc, address_hash desc limit ${limit}`
+
+interface NewSuppression {
+  project_id: ProjectId
+  email: { address: string; key: string }
+  reason: SuppressionRow['reason']
+  detail: string | null
+}
+
+/** One that is there is answered as it is. The update changes nothing: it holds the row, so that it cannot go before it is read. */
+export const addSuppression = (tx: Transaction, { project_id, email, reason, detail }: NewSuppression) => tx.first<SuppressionRow>`
+  insert into suppressions (project_id, address_hash, email, reason, detail, created_at)
+  values (${project_id}, ${addressHash(project_id, email.key)}, ${email.address}, ${reason}, ${detail}, ${tx.now})
+  on conflict (project_id, address_hash) do update set address_hash = excluded.address_hash
+  returning *`
+
+/** The number of rows removed: 1 or 0. */
+export const removeSuppression = (tx: Transaction, project_id: ProjectId, email_key: string) => tx.run`
+  delete from suppressions where project_id = ${project_id} and address_hash = ${addressHash(project_id, email_key)}`

@@ -1,0 +1,116 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { cpus, tmpdir, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { createLog } from '../server/base/log.ts'
+import type { ConnectionSettings } from '../server/database/database.ts'
+import { type EmbeddedServer, startEmbeddedServer } from '../server/database/embedded/index.ts'
+import { migrate } from '../server/database/migrate.ts'
+import { withClient } from '../tests/support/database.ts'
+
+/** What every benchmark stands on: one PostgreSQL with its durable settings, databases on it, and the program as a process apart. */
+export interface Bench {
+  /** A migrated, empty database. */
+  database(name: string): Promise<ConnectionSettings>
+  /** The program itself, started like anybody starts it, on such a database. */
+  program(connection: ConnectionSettings): Promise<Program>
+  stop(): Promise<void>
+}
+
+export interface Program {
+  url: string
+  key: string
+  pid: number
+  stop(): Promise<void>
+}
+
+const key = 'sk_benchmarkbenchmarkbenchmark'
+
+export async function startBench(): Promise<Bench> {
+  const folder = mkdtempSync(join(tmpdir(), 'posthaste-bench-'))
+  chmodSync(folder, 0o711)
+  const server: EmbeddedServer = await startEmbeddedServer({ dataDir: folder, log: createLog('warn') })
+  const programs: Program[] = []
+  return {
+    async database(name) {
+      await withClient(server.connection, (client) => client.query(`create database ${name}`))
+      const connection = { ...server.connection, database: name }
+      await migrate(connection)
+      return connection
+    },
+    async program(connection) {
+      const program = await startProgram(connection, folder)
+      programs.push(program)
+      return program
+    },
+    async stop() {
+      for (const program of programs) await program.stop()
+      await server.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export const urlOf = ({ host, port, user, database }: ConnectionSettings): string =>
+  `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(String(host))}`
+
+async function startProgram(connection: ConnectionSettings, folder: string): Promise<Program> {
+  const port = await freePort()
+  const env = {
+    ...process.env,
+    PORT: String(port),
+    DATABASE_URL: urlOf(connection),
+    DATA_DIR: join(folder, 'program'),
+    BOOTSTRAP_API_KEY: key,
+    RATE_LIMIT_PER_MINUTE: '100000000',
+  }
+  const child = spawn(process.execPath, ['--max-semi-space-size=8', 'bin/posthaste.js', 'start'], {
+    env,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const url = `http://localhost:${port}`
+  await until(async () => (await fetch(`${url}/readyz`)).ok)
+  return { url, key, pid: child.pid as number, stop: () => ended(child) }
+}
+
+const ended = (child: ChildProcess): Promise<void> =>
+  new Promise((resolve) => {
+    if (child.exitCode !== null) return resolve()
+    child.once('exit', () => resolve())
+    child.kill('SIGTERM')
+  })
+
+export async function until(check: () => Promise<boolean>, ms = 30_000): Promise<void> {
+  const end = performance.now() + ms
+  while (performance.now() < end) {
+    if (await check().catch(() => false)) return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  throw new Error(`Not within ${ms} ms: ${check}`)
+}
+
+export const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as { port: number }
+      probe.close(() => resolve(port))
+    })
+  })
+
+/** Resident memory of a process in MB, as the kernel counts it. */
+export const residentMb = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
+
+export const percentile = (values: number[], share: number): number =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0
+export const median = (values: number[]): number => percentile(values, 0.5)
+
+export const machine = (): string =>
+  `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}, embedded PostgreSQL 18, everything on this machine`
+
+/** One line of the report: the figure, what it must reach, and whether it does. */
+export function report(what: string, value: string, target: string, isMet: boolean): void {
+  console.log(`${isMet ? '✓' : '✗'} ${what.padEnd(58)} ${value.padStart(14)}   (${target})`)
+  if (!isMet) process.exitCode = 1
+}

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ConfigError, readConfig, settings } from './config.ts'
+
+/** What `readConfig` refuses to take, as the person at the terminal sees it. */
+function refusal(env: Record<string, string>): string {
+  try {
+    readConfig(env)
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error))
+    return error.message
+  }
+  return assert.fail(`taken: ${JSON.stringify(env)}`)
+}
+
+test('an empty environment gives a program on localhost that sends no mail', () => {
+  const config = readConfig({})
+  assert.equal(config.PORT, 8080)
+  assert.equal(config.HOST, 'localhost')
+  assert.equal(config.API_URL, 'http://localhost:8080/v1')
+  assert.equal(config.AUTH_URL, 'http://localhost:8080')
+  assert.equal(config.MAIL_DOMAIN, 'posthaste.test')
+  assert.equal(config.OUTBOUND, 'capture')
+  assert.equal(config.RATE_LIMIT_PER_MINUTE, 60)
+  assert.equal(config.SECRET_KEY, null)
+  assert.equal(config.DATABASE_URL, null)
+  assert.equal(config.PAYMENTS, 'sandbox')
+  assert.deepEqual(config.ROLES, ['http', 'sender', 'inbound', 'consumers', 'scheduler'])
+})
+
+test('what is not said follows from what is', () => {
+  const config = readConfig({ PUBLIC_URL: 'https://Mail.Example.com/', PORT: '9000', ROLES: ' http , sender,' })
+  assert.equal(config.PUBLIC_URL.toLowerCase(), 'https://mail.example.com')
+  assert.equal(config.API_URL.toLowerCase(), 'https://mail.example.com/v1')
+  assert.equal(config.MAIL_DOMAIN, 'mail.example.com')
+  assert.equal(config.BOOTSTRAP_EMAIL, 'owner@mail.example.com')
+  assert.equal(config.PAYMENTS, 'off')
+  assert.deepEqual(config.ROLES, ['http', 'sender'])
+  assert.equal(readConfig({ PORT: '9000' }).PUBLIC_URL, 'http://localhost:9000')
+})
+
+test('an empty variable counts as unset', () => {
+  assert.deepEqual(readConfig(Object.fromEntries(Object.keys(settings).map((name) => [name, '']))), readConfig({}))
+})
+
+test('any address that a browser opens will do for PUBLIC_URL alone: a name, a name without dots, an IP address', () => {
+  for (const host of ['news.example.com', 'raspberrypi', 'raspberrypi.local', '192.168.1.20', 'localhost', '127.0.0.1', '[::1]'])
+    assert.doesNotThrow(() => readConfig({ PUBLIC_URL: `http://${host}:8080` }), host)
+  assert.doesNotThrow(() => readConfig({ MAIL_DOMAIN: 'localhost' }))
+})
+
+/** Every setting has at least one value that it refuses; a new one without a line here fails the test below. */
+const bad: Record<keyof typeof settings, string[]> = {
+  PORT: ['x', '-1', '65536', '80.5', '80,81'],
+  HOST: [],
+  DATA_DIR: [],
+  DATABASE_URL: ['mysql://x', 'postgres', '/var/run', 'http://localhost'],
+  ROLES: ['web', 'http,web', ',', ' '],
+  PUBLIC_URL: ['example.com', 'ftp://example.com', 'javascript:alert(1)', 'http://'],
+  API_URL: ['/v1', 'example.com/v1'],
+  AUTH_URL: ['id.example.com'],
+  MCP_URL: ['mcp'],
+  MAIL_DOMAIN: ['@example.com', 'exa mple.com', '-a.com', 'a..b', 'a_b.com', `${'a'.repeat(64)}.com`],
+  SMTP_PORT: ['smtp', '70000'],
+  OUTBOUND: ['sendmail', 'http://x', 'smtp:', 'captured'],
+  DNS_SERVERS: [],
+  SECRET_KEY: ['short-secret'],
+  BOOTSTRAP_API_KEY: ['sk_', 'pk_0123456789abcdef0123', 'sk_0123456789abcdef 0123'],
+  BOOTSTRAP_EMAIL: ['owner', 'owner@', 'Owner <owner@example.com>'],
+  RATE_LIMIT_PER_MINUTE: ['0', '-5', 'many', '1.5'],
+  ALLOW_PRIVATE_WEBHOOKS: ['maybe', 'TRUE!'],
+  WEBHOOK_BACKOFF_SECONDS: ['x', '30,x', '-1', ','],
+  PAYMENTS: ['paypal'],
+  STRIPE_SECRET_KEY: [],
+  STRIPE_API_URL: ['stripe'],
+  PLANS: [],
+  ACME_DIRECTORY_URL: ['letsencrypt'],
+  HTTPS_PORT: ['https'],
+  BLOB_URL: [],
+  LLM_URL: ['openai'],
+  LLM_API_KEY: [],
+  LOG_LEVEL: ['loud', 'trace'],
+}
+
+test('each bad value is refused in one line that begins with the name of its setting', () => {
+  assert.deepEqual(Object.keys(bad).sort(), Object.keys(settings).sort())
+  for (const [name, values] of Object.entries(bad)) {
+    for (const value of values) {
+      const message = refusal({ [name]: value })
+      assert.ok(message.startsWith(`${name} `), `${name}=${value}: ${message}`)
+      assert.ok(!message.includes('\n'), message)
+    }
+  }
+})
+
+test('what may hold a secret is not printed, other values are', () => {
+  for (const name of ['SECRET_KEY', 'BOOTSTRAP_API_KEY', 'OUTBOUND', 'DATABASE_URL'] as const) {
+    const message = refusal({ [name]: 'hunter2' })
+    assert.ok(!message.includes('hunter2'), message)
+  }
+  assert.ok(!refusal({ DATABASE_URL: 'mysql://user:hunter2@host/db' }).includes('hunter2'))
+  assert.match(refusal({ LOG_LEVEL: 'loud' }), /^LOG_LEVEL is "loud", but/)
+  assert.match(refusal({ PORT: '99999' }), /^PORT is "99999", but/)
+})

@@ -1,0 +1,63 @@
+import { userInfo } from 'node:os'
+import { type ListId, type MailboxId, newId, type ProjectId, parseId, type UserId } from '../base/ids.ts'
+import type { Queryable, Transaction } from '../database/database.ts'
+import { nothing, sql } from '../database/sql.ts'
+import { UsageError } from './usage.ts'
+
+/** Whoever runs a command has the whole installation before them: these look things up by the names that people use. */
+interface Project {
+  id: ProjectId
+  owner_id: UserId
+  slug: string
+}
+
+/** The owner's, unless a slug is given. */
+export async function findProject(db: Queryable, slug: string | undefined): Promise<Project> {
+  const project = await db.first<Project>`
+    select p.id, p.owner_id, p.slug from projects p
+    ${slug === undefined ? sql`join instance i on i.owner_project_id = p.id` : sql`where p.slug = ${slug}`}`
+  if (project) return project
+  if (slug === undefined) throw new UsageError('This database has no owner yet. Run "posthaste start" once.')
+  const known = await db.many<{ slug: string }>`select slug from projects order by id limit 20`
+  throw new UsageError(`There is no project "${slug}". There are: ${known.map((row) => row.slug).join(', ')}.`)
+}
+
+export async function findMailboxByAddress(db: Queryable, project_id: ProjectId, address: string): Promise<{ id: MailboxId }> {
+  const mailbox = await db.first<{ id: MailboxId }>`
+    select id from mailboxes where project_id = ${project_id} and address_key = ${address.toLowerCase()} and deleted_at is null`
+  if (!mailbox) throw new UsageError(`There is no mailbox ${address} in this project.`)
+  return mailbox
+}
+
+interface List {
+  project_id: ProjectId
+  id: ListId
+  name: string
+}
+
+/** By its id or its subdomain, in whichever project it is: both are unique. */
+export async function findListAnywhere(db: Queryable, idOrSubdomain: string): Promise<List> {
+  const id = parseId('lst', idOrSubdomain)
+  const lists = await db.many<List>`
+    select project_id, id, name from lists
+    where deleted_at is null and (subdomain = ${idOrSubdomain.toLowerCase()} ${id === null ? nothing : sql`or id = ${id}`})`
+  const [list] = lists
+  if (list) return list
+  const known = await db.many<{ subdomain: string }>`select subdomain from lists where deleted_at is null order by id desc limit 20`
+  const hint = known.length > 0 ? `There are: ${known.map((row) => row.subdomain).join(', ')}.` : 'There are no lists yet.'
+  throw new UsageError(`There is no list "${idOrSubdomain}". ${hint}`)
+}
+
+/** Every mutation leaves one, in its transaction. Nobody's key was used, so the log names the user of the machine. */
+export const leaveAuditRow = (tx: Transaction, project_id: ProjectId, row: { operation: string; target: object }) => tx.run`
+  insert into audit_log (project_id, id, at, operation, user_id, key_id, target, request_id)
+  values (${project_id}, ${newId()}, ${tx.now}, ${row.operation}, null, null, ${JSON.stringify(row.target)}, ${`command line of ${machineUser()}`})`
+
+function machineUser(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A container's made-up user has no name.
+    return `user ${process.geteuid?.()}`
+  }
+}

@@ -1,0 +1,81 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Client } from 'pg'
+import type { Config } from '../base/config.ts'
+import { reasonOf } from '../base/errors.ts'
+import { createSecrets, secretKeyFile } from '../base/secrets.ts'
+import { dataDirOf } from '../database/connect.ts'
+import { newestMigration } from '../database/migrate.ts'
+import type { Check } from './doctor-check.ts'
+import { type Setup, schemaNumber, withClient, withServer } from './open.ts'
+
+export interface DatabaseChecks {
+  checks: Check[]
+  /** How far its clock is from ours; null when it could not be asked. */
+  skewMs: number | null
+}
+
+/** Reached, recent enough, migrated, and ours. What cannot be asked without the one before is left out. */
+export async function checkDatabase(setup: Setup): Promise<DatabaseChecks> {
+  const { config } = setup
+  const dataDir = dataDirOf(config)
+  if (!config.DATABASE_URL && !existsSync(join(dataDir, 'postgres')))
+    return alone({ name: 'database', state: 'warning', seen: `none yet in ${dataDir}`, next: 'The first "posthaste start" makes it.' })
+  try {
+    return await withServer(setup, ({ connection, place, isShared }) =>
+      withClient(connection, (client) => askAll(client, config, isShared ? `${place}, in use by a running Posthaste` : place)),
+    )
+  } catch (error) {
+    // It says itself what to do.
+    return alone({ name: 'database', state: 'bad', seen: reasonOf(error) })
+  }
+}
+
+const alone = (check: Check): DatabaseChecks => ({ checks: [check], skewMs: null })
+
+async function askAll(client: Client, config: Config, place: string): Promise<DatabaseChecks> {
+  const checks = [await checkVersion(client, place), await checkMigrations(client)]
+  if ((await schemaNumber(client)) !== null) checks.push(await checkSecretKey(client, config))
+  return { checks, skewMs: await measureSkew(client) }
+}
+
+async function measureSkew(client: Client): Promise<number> {
+  const before = Date.now()
+  const { rows } = await client.query<{ now: Date }>('select clock_timestamp() as now')
+  const ours = (before + Date.now()) / 2
+  return ours - (rows[0]?.now.getTime() ?? ours)
+}
+
+async function checkVersion(client: Client, place: string): Promise<Check> {
+  const { rows } = await client.query<{ number: string; version: string }>(
+    `select current_setting('server_version_num') as number, current_setting('server_version') as version`,
+  )
+  const seen = `PostgreSQL ${rows[0]?.version} at ${place}`
+  if (Number(rows[0]?.number) >= 150_000) return { name: 'database', state: 'good', seen }
+  return { name: 'database', state: 'bad', seen, next: 'Use PostgreSQL 15 or newer, or unset DATABASE_URL to use the embedded one.' }
+}
+
+async function checkMigrations(client: Client): Promise<Check> {
+  const [number, newest] = [await schemaNumber(client), newestMigration()]
+  const name = 'migrations'
+  if (number === null) return { name, state: 'warning', seen: 'no schema yet', next: 'Run "posthaste migrate", or "posthaste start".' }
+  if (number < newest)
+    return { name, state: 'warning', seen: `at ${number} of ${newest}`, next: 'Run "posthaste migrate", or "posthaste start".' }
+  if (number > newest)
+    return { name, state: 'warning', seen: `at ${number}, newer than this release (${newest})`, next: 'Run the newer release here too.' }
+  return { name, state: 'good', seen: `up to date (${number})` }
+}
+
+async function checkSecretKey(client: Client, config: Config): Promise<Check> {
+  const name = 'secret key'
+  const { rows } = await client.query<{ secret_fingerprint: string }>('select secret_fingerprint from public.instance')
+  const file = secretKeyFile(dataDirOf(config))
+  const source = config.SECRET_KEY ? 'SECRET_KEY' : file
+  const key = config.SECRET_KEY ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : null)
+  if (!rows[0]) return { name, state: 'good', seen: key ? `from ${source}` : `made in ${file} by the first start` }
+  if (key === null)
+    return { name, state: 'bad', seen: `${file} is missing`, next: 'Bring it back from a backup, or set SECRET_KEY to the key.' }
+  if (createSecrets(key).fingerprint === rows[0].secret_fingerprint)
+    return { name, state: 'good', seen: `from ${source}, the one of this database` }
+  return { name, state: 'bad', seen: `${source} is not the key of this database`, next: 'Use the key that it was set up with.' }
+}

@@ -1,0 +1,109 @@
+import { Resolver } from 'node:dns/promises'
+import { createServer } from 'node:net'
+import type { Config } from '../base/config.ts'
+import { reasonOf } from '../base/errors.ts'
+import { createTransport } from '../delivery/transports/index.ts'
+import { type Check, within } from './doctor-check.ts'
+
+const answerMs = 3_000
+
+export async function checkHttpPort({ HOST, PORT, ROLES }: Config): Promise<Check> {
+  const name = 'http port'
+  if (!ROLES.includes('http')) return { name, state: 'good', seen: `not needed: ROLES is ${ROLES.join(',')}` }
+  const problem = await tryToListen(HOST, PORT)
+  if (problem === null) return { name, state: 'good', seen: `${PORT} is free` }
+  if (problem !== 'EADDRINUSE')
+    return {
+      name,
+      state: 'bad',
+      seen: `${HOST}, port ${PORT} cannot be opened (${problem})`,
+      next: 'Choose another: PORT=8081, or another HOST.',
+    }
+  const status = await askReadiness(HOST, PORT)
+  if (status === 'ready') return { name, state: 'good', seen: `${PORT} is a running Posthaste, ready` }
+  if (status !== null)
+    return { name, state: 'warning', seen: `${PORT} is a running Posthaste: ${status}`, next: 'Wait a moment; its log tells more.' }
+  return { name, state: 'bad', seen: `${PORT} is in use by another program`, next: 'Stop that, or choose another: PORT=8081.' }
+}
+
+/** This release listens there only once it takes mail in, so it is told and not judged. */
+export async function checkSmtpPort({ HOST, SMTP_PORT }: Config): Promise<Check> {
+  const name = 'smtp port'
+  const problem = await tryToListen(HOST, SMTP_PORT)
+  if (problem === null) return { name, state: 'good', seen: `${SMTP_PORT} is free` }
+  if (problem !== 'EADDRINUSE')
+    return { name, state: 'warning', seen: `port ${SMTP_PORT} cannot be opened (${problem})`, next: 'Choose another: SMTP_PORT=2526.' }
+  return { name, state: 'warning', seen: `${SMTP_PORT} is in use`, next: 'If that is not Posthaste, choose another: SMTP_PORT=2526.' }
+}
+
+/** Null when it can be had. */
+function tryToListen(host: string, port: number): Promise<string | null> {
+  return new Promise((resolve) => {
+    const probe = createServer()
+    probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+    probe.listen(port, host, () => probe.close(() => resolve(null)))
+  })
+}
+
+/** What /readyz says, or null when that is no answer of ours. */
+async function askReadiness(host: string, port: number): Promise<string | null> {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host
+  try {
+    const response = await fetch(`http://${reachable}:${port}/readyz`, { signal: AbortSignal.timeout(answerMs) })
+    const { status, reason } = (await response.json()) as { status?: unknown; reason?: unknown }
+    if (status === 'ready') return 'ready'
+    return status === 'not ready' ? String(reason) : null
+  } catch {
+    // Not HTTP, not JSON or no answer: another program's port.
+    return null
+  }
+}
+
+const isForTrials = (domain: string): boolean => /(^|\.)(test|localhost|local|example|invalid)$/.test(domain)
+
+export async function checkDns({ MAIL_DOMAIN, DNS_SERVERS }: Config): Promise<Check> {
+  const name = 'dns'
+  if (isForTrials(MAIL_DOMAIN)) return { name, state: 'good', seen: `${MAIL_DOMAIN} is a name for trials, and not looked up` }
+  const servers = DNS_SERVERS.length > 0 ? DNS_SERVERS.join(', ') : 'the system’s servers'
+  try {
+    const resolver = new Resolver({ timeout: answerMs, tries: 2 })
+    if (DNS_SERVERS.length > 0) resolver.setServers(DNS_SERVERS)
+    const found = await within(3 * answerMs, resolver.resolveMx(MAIL_DOMAIN))
+    const hosts = found.toSorted((a, b) => a.priority - b.priority).map((mx) => `${mx.priority} ${mx.exchange}`)
+    return { name, state: 'good', seen: `${MAIL_DOMAIN} has MX ${hosts.join(', ')} (${servers})` }
+  } catch (error) {
+    const { code = reasonOf(error) } = error as NodeJS.ErrnoException
+    if (code === 'ENOTFOUND' || code === 'ENODATA')
+      return {
+        name,
+        state: 'warning',
+        seen: `${MAIL_DOMAIN} has no MX record (${servers})`,
+        next: 'Add one that names this host: replies and bounces come by it.',
+      }
+    return {
+      name,
+      state: 'bad',
+      seen: `no answer about ${MAIL_DOMAIN} from ${servers} (${code})`,
+      next: 'Check the network, and DNS_SERVERS.',
+    }
+  }
+}
+
+export async function checkOutbound({ OUTBOUND }: Config): Promise<Check> {
+  const name = 'outbound mail'
+  const store = async () => {}
+  try {
+    const transport = createTransport(OUTBOUND, { storeCapturedMessage: store })
+    await transport.verify().finally(() => transport.close())
+    if (OUTBOUND === 'capture')
+      return {
+        name,
+        state: 'warning',
+        seen: 'OUTBOUND=capture: mail is kept and shown, never sent',
+        next: 'Set OUTBOUND=smtp://… to send.',
+      }
+    return { name, state: 'good', seen: `the relay ${new URL(OUTBOUND).host} takes mail` }
+  } catch (error) {
+    return { name, state: 'bad', seen: reasonOf(error), next: 'Check OUTBOUND: host, port, user and password.' }
+  }
+}

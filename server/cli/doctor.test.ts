@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { type Outcome, posthaste, temporaryFolder } from '../../tests/support/command-line.ts'
+import { createEmptyDatabase, urlOf } from '../../tests/support/empty-database.ts'
+import { startApp } from '../../tests/support/posthaste.ts'
+import { startSmtpPeer } from '../../tests/support/smtp-peer.ts'
+import type { Check } from './doctor-check.ts'
+import { checkClock, checkNode } from './doctor-machine.ts'
+
+const app = await startApp({ ROLES: 'http' })
+const folder = temporaryFolder()
+const free = { PORT: '0', SMTP_PORT: '0', DATA_DIR: folder }
+const ofApp = { ...free, DATABASE_URL: urlOf(app.connection), SECRET_KEY: String(app.config.SECRET_KEY) }
+
+const statesOf = ({ stdout }: Outcome): Record<string, string> =>
+  Object.fromEntries((JSON.parse(stdout) as Check[]).map(({ name, state }) => [name, state]))
+const seenIn = ({ stdout }: Outcome, name: string): string =>
+  (JSON.parse(stdout) as Check[]).find((check) => check.name === name)?.seen ?? ''
+
+/** Answers every question with NXDOMAIN, or with one MX record: `10 mx.news.example.org`. */
+async function startDns(hasMx: boolean): Promise<number> {
+  const server = createSocket('udp4')
+  server.on('message', (query, from) => {
+    const answer = Buffer.concat([query.subarray(0, query.indexOf(0, 12) + 5), hasMx ? mxAnswer : Buffer.alloc(0)])
+    answer.writeUInt16BE(hasMx ? 0x8180 : 0x8183, 2)
+    answer.writeUInt16BE(hasMx ? 1 : 0, 6)
+    answer.writeUInt16BE(0, 10) // without the EDNS record of the question
+    server.send(answer, from.port, from.address)
+  })
+  server.bind(0, '127.0.0.1')
+  await once(server, 'listening')
+  after(() => server.close())
+  return server.address().port
+}
+/** RFC 1035, 4.1.3: the name by pointer, type MX, class IN, a TTL, then preference and host. */
+const mxAnswer = Buffer.from([0xc0, 12, 0, 15, 0, 1, 0, 0, 0, 60, 0, 7, 0, 10, 2, 0x6d, 0x78, 0xc0, 12])
+
+test('all is well: one line each, and 0', async () => {
+  const peer = await startSmtpPeer()
+  after(peer.close)
+  const env = {
+    ...ofApp,
+    PORT: String(app.config.PORT),
+    HOST: '127.0.0.1',
+    OUTBOUND: `smtp://127.0.0.1:${peer.port}`,
+    MAIL_DOMAIN: 'news.example.org',
+  }
+  const outcome = await posthaste(['doctor'], { ...env, DNS_SERVERS: `127.0.0.1:${await startDns(true)}`, PUBLIC_URL: app.url })
+  assert.equal(outcome.code, 0, outcome.stdout + outcome.stderr)
+  const lines = outcome.stdout.trimEnd().split('\n')
+  assert.ok(
+    lines.every((line) => line.startsWith('✓ ')),
+    outcome.stdout,
+  )
+  assert.match(outcome.stdout, /^✓ database +PostgreSQL \d+/m)
+  assert.match(outcome.stdout, /^✓ migrations +up to date \(\d+\)$/m)
+  assert.match(outcome.stdout, /^✓ secret key +from SECRET_KEY, the one of this database$/m)
+  assert.match(outcome.stdout, /^✓ clock +20\S+Z, -?0\.\d s from the database’s$/m)
+  assert.match(outcome.stdout, /^✓ http port +\d+ is a running Posthaste, ready$/m)
+  assert.match(outcome.stdout, /^✓ dns +news\.example\.org has MX 10 mx\.news\.example\.org \(127\.0\.0\.1:\d+\)$/m)
+  assert.match(outcome.stdout, /^✓ outbound mail +the relay 127\.0\.0\.1:\d+ takes mail$/m)
+})
+
+test('what is wrong is named, with what to do, and 1', async () => {
+  const stranger = createServer((_request, response) => response.end('hello')).listen(0, '127.0.0.1')
+  await once(stranger, 'listening')
+  after(() => stranger.close())
+  const port = String((stranger.address() as AddressInfo).port)
+  const env = { ...ofApp, HOST: '127.0.0.1', PORT: port, SMTP_PORT: port, SECRET_KEY: 'some other key, which is long enough too' }
+  const outcome = await posthaste(['doctor', '--json'], {
+    ...env,
+    OUTBOUND: 'smtp://127.0.0.1:1',
+    MAIL_DOMAIN: 'news.example.org',
+    DNS_SERVERS: `127.0.0.1:${await startDns(false)}`,
+  })
+  assert.equal(outcome.code, 1)
+  assert.deepEqual(statesOf(outcome), {
+    node: 'good',
+    configuration: 'good',
+    'data folder': 'good',
+    database: 'good',
+    migrations: 'good',
+    'secret key': 'bad',
+    clock: 'good',
+    'http port': 'bad',
+    'smtp port': 'warning',
+    dns: 'warning',
+    'outbound mail': 'bad',
+  })
+  assert.match(seenIn(outcome, 'http port'), /in use by another program/)
+  assert.match(seenIn(outcome, 'dns'), /news\.example\.org has no MX record/)
+})
+
+test('no database yet is no fault, and looking makes none', async () => {
+  const dataDir = join(folder, 'fresh')
+  const outcome = await posthaste(['doctor', '--json'], { ...free, DATA_DIR: dataDir })
+  assert.equal(outcome.code, 0)
+  assert.equal(statesOf(outcome).database, 'warning')
+  assert.equal(statesOf(outcome)['outbound mail'], 'warning')
+  assert.deepEqual(readdirSync(folder), [])
+})
+
+test('a database without schema is told; one that cannot be reached is bad; so is a bad setting', async () => {
+  const empty = await createEmptyDatabase()
+  after(empty.drop)
+  const [bare, none, setting] = await Promise.all([
+    posthaste(['doctor', '--json'], { ...free, DATABASE_URL: urlOf(empty.connection) }),
+    posthaste(['doctor', '--json'], { ...free, DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }),
+    posthaste(['doctor', '--json'], { ...free, ROLES: 'everything' }),
+  ])
+  assert.deepEqual([bare.code, statesOf(bare).migrations, statesOf(bare)['secret key']], [0, 'warning', undefined])
+  assert.deepEqual([none.code, statesOf(none).database], [1, 'bad'])
+  assert.match(seenIn(none, 'database'), /cannot be reached: .*ECONNREFUSED.*Check DATABASE_URL/)
+  assert.deepEqual([setting.code, statesOf(setting)], [1, { node: 'good', configuration: 'bad' }])
+})
+
+test('a secret key that is missing or is not the database’s', async () => {
+  const { SECRET_KEY: _, ...env } = ofApp
+  const dataDir = join(folder, 'keyless')
+  mkdirSync(dataDir)
+  const missing = await posthaste(['doctor', '--json'], { ...env, DATA_DIR: dataDir })
+  assert.match(seenIn(missing, 'secret key'), /secret\.key is missing$/)
+  writeFileSync(join(dataDir, 'secret.key'), 'another key, of more than 32 characters\n')
+  const other = await posthaste(['doctor', '--json'], { ...env, DATA_DIR: dataDir })
+  assert.match(seenIn(other, 'secret key'), /secret\.key is not the key of this database$/)
+  for (const outcome of [missing, other]) assert.deepEqual([outcome.code, statesOf(outcome)['secret key']], [1, 'bad'])
+})
+
+test('old programs and clocks that are off', () => {
+  assert.deepEqual(
+    ['22.17.1', '20.1.0', '22.18.0', '24.0.0'].map((version) => checkNode(version).state),
+    ['bad', 'bad', 'good', 'good'],
+  )
+  const now = new Date('2026-11-15T09:00:00Z')
+  assert.deepEqual(
+    [null, 4_900, -5_100].map((skewMs) => checkClock(skewMs, now).state),
+    ['good', 'good', 'warning'],
+  )
+  assert.equal(checkClock(0, new Date('1970-01-02T00:00:00Z')).state, 'bad')
+})

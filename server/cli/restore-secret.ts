@@ -1,0 +1,46 @@
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Config } from '../base/config.ts'
+import { createSecrets, secretKeyFile } from '../base/secrets.ts'
+import type { Header } from '../database/backup/format.ts'
+import { dataDirOf } from '../database/connect.ts'
+import { UsageError } from './usage.ts'
+
+/**
+ * The key that the backup's data was signed and encrypted with must be the one that this installation will use. Answers what has to be
+ * written to make it so; null when nothing has.
+ */
+export function planSecretKey(config: Config, { secret_key, secret_fingerprint }: Header): { file: string; key: string } | null {
+  const file = secretKeyFile(dataDirOf(config))
+  const fits = (key: string) => secret_fingerprint === null || createSecrets(key).fingerprint === secret_fingerprint
+  if (config.SECRET_KEY) {
+    if (fits(config.SECRET_KEY)) return null
+    throw new UsageError(
+      secret_key
+        ? 'SECRET_KEY is not the key that this backup was made with. The backup brings its own: unset SECRET_KEY, then restore again.'
+        : 'SECRET_KEY is not the key that this backup was made with. Set it to that one, then restore again.',
+    )
+  }
+  if (existsSync(file)) {
+    if (fits(readFileSync(file, 'utf8').trim())) return null
+    throw new UsageError(
+      secret_key
+        ? `${file} is not the key that this backup was made with. The backup brings its own: move that file away, then restore again.`
+        : `${file} is not the key that this backup was made with. Set SECRET_KEY to that one, then restore again.`,
+    )
+  }
+  if (secret_key) return { file, key: secret_key }
+  if (secret_fingerprint === null) return null
+  throw new UsageError('The backup does not hold the secret key it was made with. Set SECRET_KEY to that key, then restore again.')
+}
+
+export function writeSecretKey({ file, key }: { file: string; key: string }): void {
+  mkdirSync(dirname(file), { recursive: true })
+  const descriptor = openSync(file, 'wx', 0o600)
+  try {
+    writeSync(descriptor, `${key}\n`)
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openEventLog, tellIn } from '../../tests/support/event-log.ts'
+import { formatId, newId } from '../base/ids.ts'
+import { onWake } from '../base/wake.ts'
+import type { EventData } from './catalogue.ts'
+import { publish, publishBulk } from './publish.ts'
+
+const { database, project_id, openTransaction, close } = await openEventLog()
+test.after(close)
+
+const namesOf = async (project: string) =>
+  (await database.many<{ data: { name: string } }>`select data from events where project_id = ${project} order by position`).map(
+    (row) => row.data.name,
+  )
+
+test('an event is there when its transaction commits, and not a moment earlier', async () => {
+  const project = newId<'prj'>()
+  const open = await openTransaction((tx) => tellIn(tx, project, 'later'))
+  assert.deepEqual(await namesOf(project), [])
+  await open.commit()
+  assert.deepEqual(await namesOf(project), ['later'])
+})
+
+test('a rollback leaves no event, and rouses nobody', async () => {
+  const project = newId<'prj'>()
+  let wakes = 0
+  const off = onWake('events', () => wakes++)
+  const open = await openTransaction((tx) => tellIn(tx, project, 'never'))
+  await open.rollBack()
+  assert.deepEqual(await namesOf(project), [])
+  assert.equal(wakes, 0)
+  const committed = await openTransaction((tx) => tellIn(tx, project, 'once'))
+  assert.equal(wakes, 0)
+  await committed.commit()
+  assert.equal(wakes, 1)
+  off()
+})
+
+test('the data go in as they go on the wire, and nothing undeclared with them', async () => {
+  const [project, group] = [newId<'prj'>(), newId<'grp'>()]
+  const data = { contact_group_id: group, name: 'Friends', secret: 'no' } as EventData<'contact_group.created'>
+  await database.transaction((tx) => publish(tx, project, 'contact_group.created', data))
+  const row = await database.first<{ data: object; items: null; item_count: number; created_at: Date }>`
+    select * from events where project_id = ${project}`
+  assert.deepEqual(row?.data, { contact_group_id: formatId('grp', group), name: 'Friends' })
+  assert.deepEqual([row?.items, row?.item_count], [null, 1])
+})
+
+test('events of one transaction have its one time, and keep their order', async () => {
+  const project = newId<'prj'>()
+  const names = Array.from({ length: 20 }, (_, index) => `e${index}`)
+  await database.transaction(async (tx) => {
+    for (const name of names) await tellIn(tx, project, name)
+  })
+  assert.deepEqual(await namesOf(project), names)
+  const times = await database.many`select distinct created_at from events where project_id = ${project}`
+  assert.equal(times.length, 1)
+})
+
+test('a bulk of many is one row, and a bulk of none is none', async () => {
+  const rows = Array.from({ length: 1_000 }, (_, index) => [`n${index}`])
+  await database.transaction(async (tx) => {
+    await publishBulk(tx, project_id, 'contact_group.created', { template: { name: '$0' }, rows })
+    await publishBulk(tx, project_id, 'contact_group.created', { template: { name: '$0' }, rows: [] })
+  })
+  const stored = await database.many<{ item_count: number; data: null }>`select * from events where project_id = ${project_id}`
+  assert.deepEqual(
+    stored.map((row) => [row.item_count, row.data]),
+    [[1_000, null]],
+  )
+})

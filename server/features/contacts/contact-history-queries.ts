@@ -1,0 +1,71 @@
+import type { ContactId, ListId, MessageId, PostId, ProjectId, SubscriberId } from '../../base/ids.ts'
+import type { Queryable } from '../../database/database.ts'
+import { nothing, sql } from '../../database/sql.ts'
+import type { ListRow } from '../lists/index.ts'
+// The shape alone: the index of that feature imports this one.
+import type { SubscriberStatus } from '../subscribers/subscriber.ts'
+
+export interface ContactKey {
+  project_id: ProjectId
+  contact_id: ContactId
+}
+
+interface MembershipRow {
+  subscriber_id: SubscriberId
+  list_id: ListId
+  name: string
+  subdomain: string
+  type: ListRow['type']
+  status: SubscriberStatus
+  subscribed_at: Date | null
+}
+
+/** Newest first, after the subscriber `after`. A deleted list is out of sight at once; its subscribers go in the background. */
+export const pageMemberships = (db: Queryable, key: ContactKey, after: string | null, limit: number) => db.many<MembershipRow>`
+  select s.id as subscriber_id, s.list_id, l.name, l.subdomain, l.type, s.status, s.subscribed_at
+  from subscribers s join lists l on l.project_id = s.project_id and l.id = s.list_id
+  where s.project_id = ${key.project_id} and s.contact_id = ${key.contact_id} and l.deleted_at is null
+    ${after === null ? nothing : sql`and s.id < ${after}`}
+  order by s.id desc limit ${limit}`
+
+interface ActivityRow {
+  kind: 'subscriber.created' | 'subscriber.confirmed' | 'subscriber.unsubscribed'
+  at: Date
+  subject: string
+}
+
+/** Newest first, from the times that each subscription keeps. Whoever was active from the first moment had nothing to confirm. */
+export const contactActivity = (db: Queryable, key: ContactKey, limit: number) => db.many<ActivityRow>`
+  select step.kind, step.at, l.name as subject
+  from subscribers s join lists l on l.project_id = s.project_id and l.id = s.list_id
+  cross join lateral (values
+    (1, 'subscriber.created', s.created_at),
+    (2, 'subscriber.confirmed', nullif(s.subscribed_at, s.created_at)),
+    (3, 'subscriber.unsubscribed', s.unsubscribed_at)) as step (number, kind, at)
+  where s.project_id = ${key.project_id} and s.contact_id = ${key.contact_id} and l.deleted_at is null and step.at is not null
+  order by step.at desc, s.id desc, step.number desc limit ${limit}`
+
+interface EmailRow {
+  id: MessageId
+  post_id: PostId | null
+  subject: string
+  list_name: string
+  list_id: ListId | null
+  sent_at: Date
+  status: 'queued' | 'sending' | 'delivered' | 'bounced' | 'failed'
+  open_count: number
+  click_count: number
+}
+
+/** Newest first, after the message `after`. Single messages belong to no post, and nobody tracks them. Mail of a list that is gone was still sent. */
+export const pageEmails = (
+  db: Queryable,
+  key: { project_id: ProjectId; email_key: string },
+  after: string | null,
+  limit: number,
+) => db.many<EmailRow>`
+  select m.id, null as post_id, m.mail ->> 'subject' as subject, coalesce(l.name, '') as list_name, m.list_id,
+    coalesce(m.settled_at, m.created_at) as sent_at, m.status, 0 as open_count, 0 as click_count
+  from messages m left join lists l on l.project_id = m.project_id and l.id = m.list_id
+  where m.project_id = ${key.project_id} and m.recipient_key = ${key.email_key} ${after === null ? nothing : sql`and m.id < ${after}`}
+  order by m.id desc limit ${limit}`

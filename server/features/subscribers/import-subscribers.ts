@@ -1,0 +1,63 @@
+import type { Readable } from 'node:stream'
+import { z } from 'zod'
+import { notFound } from '../../base/errors.ts'
+import type { Database } from '../../database/database.ts'
+import { defineOperation } from '../../operations/define-operation.ts'
+import { type ListKey, listExists, UnderListParams } from '../lists/index.ts'
+import { csvRows } from './csv-rows.ts'
+import { chunkSize, type ImportResult as Imported, importRows, type RawRow } from './import-rows.ts'
+
+const ImportResult = z
+  .object({
+    imported: z.int(),
+    skipped: z.int().meta({ description: 'Lines that were not imported, whatever the reason' }),
+    errors: z.array(z.object({ email: z.string(), reason: z.string() })).meta({ description: 'Why, line by line; the first 10,000' }),
+    errors_omitted: z.int().meta({ description: 'Reasons beyond those' }),
+  })
+  .meta({ id: 'ImportResult' })
+
+export const importSubscribers = defineOperation({
+  id: 'subscribers.import',
+  method: 'POST',
+  path: '/lists/{listId}/subscribers/import',
+  scope: 'write',
+  summary: 'Import people who have agreed to be on the list',
+  description:
+    'They become active at once and get no mail. Addresses that are on the list already, have unsubscribed, bounced or are suppressed are skipped, and the answer says why.',
+  params: UnderListParams,
+  body: z.object({ subscribers: z.array(z.object({ email: z.string(), name: z.string().nullish() })) }),
+  bodyLimit: 10 * 1024 * 1024,
+  result: ImportResult,
+  status: 201,
+  errors: ['not_found'],
+
+  async run({ database, caller }, { params, body }) {
+    const key = { project_id: caller.project_id, list_id: params.listId }
+    if (!(await listExists(database, key))) throw notFound('list')
+    return importRows({ database, key, rows: inBatches(body.subscribers) })
+  },
+
+  csv: {
+    about:
+      'As `text/csv` the body is streamed and may have any size: a header line names the columns (`email`, `name`); without one, the first column is the address. Each thousand lines are saved together; an upload that was cut off can be sent again whole.',
+    async run({ database, caller }, { params, body }) {
+      return importCsv(database, { project_id: caller.project_id, list_id: params.listId }, { stream: body })
+    },
+  },
+})
+
+/** The streamed form, for HTTP and for the command line. */
+export async function importCsv(
+  database: Database,
+  key: ListKey,
+  source: { stream: Readable; onProgress?: (result: Imported) => void },
+): Promise<Imported> {
+  if (!(await listExists(database, key))) throw notFound('list')
+  return importRows({ database, key, rows: csvRows(source.stream), onProgress: source.onProgress })
+}
+
+function* inBatches(people: { email: string; name?: string | null | undefined }[]): Generator<RawRow[]> {
+  for (let start = 0; start < people.length; start += chunkSize) {
+    yield people.slice(start, start + chunkSize).map(({ email, name }, index) => ({ line: start + index + 1, email, name: name ?? '' }))
+  }
+}

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { z } from 'zod'
+import { formatId, type IdPrefix, newId } from '../../server/base/ids.ts'
+import type { Operation } from '../../server/operations/define-operation.ts'
+import type { TestApp } from './posthaste.ts'
+import type { Answer, TestProject } from './project.ts'
+
+/**
+ * What the tests that walk all operations need: real things to put into paths, bodies that are taken, and what every answer has.
+ * A new operation is covered by itself; one with a new kind of id, or a body that cannot be guessed, fails until it has a line here.
+ */
+export interface Fixtures {
+  /** By the prefix of the id, and by name for parameters that are none. */
+  [kind: string]: string
+}
+
+let number = 0
+
+/** One of each kind of thing, made over the API. */
+export async function makeFixtures(project: TestProject): Promise<Fixtures> {
+  const suffix = `${++number}`
+  const made = async (path: string, body: object) => {
+    const answer = await project.post(path, body)
+    assert.equal(answer.status, 201, `${path}: ${JSON.stringify(answer.body)}`)
+    return answer.body
+  }
+  const list = await made('/lists', { name: `Fixture ${suffix}` })
+  await project.events()
+  const subscriber = await made(`/lists/${list.id}/subscribers`, { email: `fixture-${suffix}@example.org`, verified: true })
+  const created = (await project.eventsWithData()).find((event) => event.type === 'subscriber.created')
+  const key = await made('/api/tokens', { name: 'Fixture', scope: 'read' })
+  const suppression = await made('/suppressions', { email: `suppressed-${suffix}@example.org` })
+  return {
+    lst: list.id,
+    mbx: list.mailbox_id,
+    sub: subscriber.id,
+    con: String(created?.data.contact_id),
+    key: key.id,
+    email: suppression.email,
+  }
+}
+
+/** Ids of every kind that name nothing. */
+export const missing = (): Fixtures => ({
+  ...Object.fromEntries(
+    (['lst', 'mbx', 'sub', 'con', 'key', 'post', 'grp', 'eml'] as IdPrefix[]).map((prefix) => [prefix, formatId(prefix, newId())]),
+  ),
+  email: `nobody-${newId()}@example.org`,
+})
+
+interface JsonSchema {
+  type?: string
+  format?: string
+  pattern?: string
+  enum?: unknown[]
+  const?: unknown
+  default?: unknown
+  minimum?: number
+  required?: string[]
+  properties?: Record<string, JsonSchema>
+  items?: JsonSchema
+  anyOf?: JsonSchema[]
+}
+
+export const schemaOf = (schema: z.ZodType): JsonSchema => z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema
+
+/** `lst` for a parameter that takes list ids, else its own name. */
+export const kindOf = (operation: Operation, param: string): string =>
+  /^\^([a-z]+)_/.exec(schemaOf(operation.params.shape[param] as z.ZodType).pattern ?? '')?.[1] ?? param
+
+export const paramsOf = (operation: Operation): string[] => Object.keys(operation.params.shape)
+
+/** The path with each parameter filled in. `replaced` are raw, as they would stand in a URL. */
+export function pathOf(operation: Operation, fixtures: Fixtures, replaced: Record<string, string> = {}): string {
+  return operation.path.replace(/\{(\w+)\}/g, (_, param: string) => {
+    const kind = kindOf(operation, param)
+    return replaced[param] ?? encodeURIComponent(fixtures[kind] ?? assert.fail(`${operation.id}: makeFixtures has no ${kind}`))
+  })
+}
+
+/** What cannot be guessed from a schema. */
+const special: Record<string, object> = { 'tokens.create': { scope: 'read' } }
+
+/** The smallest body that the operation takes; undefined for one that takes none. */
+export function bodyOf(operation: Operation, fixtures: Fixtures): Record<string, unknown> | undefined {
+  if (operation.body === null) return undefined
+  return { ...(exampleOf(schemaOf(operation.body), fixtures) as object), ...special[operation.id] }
+}
+
+function exampleOf(schema: JsonSchema, fixtures: Fixtures): unknown {
+  if (schema.enum) return schema.enum[0]
+  if (schema.const !== undefined) return schema.const
+  if (schema.anyOf) return exampleOf(schema.anyOf[0] as JsonSchema, fixtures)
+  const prefix = /^\^([a-z]+)_/.exec(schema.pattern ?? '')?.[1]
+  if (prefix) return fixtures[prefix]
+  if (schema.format === 'email') return `example-${++number}@example.org`
+  if (schema.format === 'date-time') return '2099-01-01T00:00:00Z'
+  switch (schema.type) {
+    case 'object':
+      return Object.fromEntries((schema.required ?? []).map((name) => [name, exampleOf(schema.properties?.[name] ?? {}, fixtures)]))
+    case 'array':
+      return [exampleOf(schema.items ?? {}, fixtures)]
+    case 'integer':
+    case 'number':
+      return schema.minimum ?? 1
+    case 'boolean':
+      return true
+    default:
+      return 'example'
+  }
+}
+
+/** Every field of the body, or none. */
+export const fieldsOf = (operation: Operation): string[] => Object.keys((operation.body && schemaOf(operation.body).properties) ?? {})
+
+export interface Sent {
+  path?: string
+  body?: unknown
+  /** Goes out as it is, in place of `body`. */
+  raw?: string | Uint8Array<ArrayBuffer>
+  type?: string
+}
+
+/** Asks for an operation through a key. */
+export function ask(who: Pick<TestProject, 'request'>, operation: Operation, sent: Sent & { path: string }): Promise<Answer> {
+  const raw = sent.raw ?? (sent.body === undefined ? undefined : JSON.stringify(sent.body))
+  if (raw === undefined || operation.method === 'GET') return who.request(operation.method, sent.path)
+  return who.request(operation.method, sent.path, { body: raw, headers: { 'content-type': sent.type ?? 'application/json' } })
+}
+
+/** What the contract promises of every answer, and of every error. */
+export function assertAnswer(answer: Answer, about: string): void {
+  for (const name of ['limit', 'remaining', 'reset'])
+    assert.match(answer.headers.get(`x-ratelimit-${name}`) ?? '', /^\d+$/, `${about}: ${name}`)
+  assert.ok(answer.headers.get('x-request-id'), about)
+  if (answer.status < 400) return
+  assert.ok(answer.status < 500, `${about}: ${answer.status} ${JSON.stringify(answer.body)}`)
+  assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8', about)
+  assert.deepEqual(Object.keys(answer.body), ['error'], about)
+  assert.deepEqual(Object.keys(answer.body.error), ['code', 'message'], about)
+  assert.equal(typeof answer.body.error.message, 'string', about)
+}
+
+export function assertRefused(answer: Answer, status: number, code: string, about: string): void {
+  assertAnswer(answer, about)
+  assert.deepEqual([answer.status, answer.body?.error?.code], [status, code], `${about}: ${JSON.stringify(answer.body)}`)
+}
+
+/** Filled in the background, or touched by being asked at all. */
+const restless = ['api_keys', 'list_activity', 'list_activity_hours', 'messages']
+
+/** Everything that a project has, as one text: the same text means that nothing was changed. */
+export async function stateOf({ services }: TestApp, project: TestProject): Promise<string> {
+  const { rows: tables } = await services.database.execute(
+    `select table_name as name from information_schema.columns where table_schema = 'public' and column_name = 'project_id' order by 1`,
+  )
+  const states: string[] = []
+  for (const { name } of tables.filter((table) => !restless.includes(String(table.name)))) {
+    const { rows } = await services.database.execute(`select t::text as row from ${name} t where project_id = $1 order by 1`, [project.id])
+    states.push(`${name}: ${rows.map((row) => row.row).join('\n')}`)
+  }
+  return states.join('\n')
+}
