@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client } from 'pg'
+import type { Client } from 'pg'
 import { pino } from 'pino'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type Config, readConfig } from '../base/config.ts'
@@ -10,6 +10,7 @@ import { connectDatabase, type DatabaseServer, dataDirOf } from '../database/con
 import { type ConnectionSettings, type Database, openDatabase } from '../database/database.ts'
 import { connectToRunning } from '../database/embedded/index.ts'
 import { newestMigration } from '../database/migrate.ts'
+import { withClient as withSession } from '../database/with-client.ts'
 import { UsageError } from './usage.ts'
 
 /** The configuration, and a log on standard error: what a command prints may be piped into a file. */
@@ -128,17 +129,9 @@ async function waitForOthers({ connection }: Server): Promise<void> {
   await withClient(connection, wait).catch(() => {})
 }
 
-export async function withClient<Result>(connection: ConnectionSettings, work: (client: Client) => Promise<Result>): Promise<Result> {
-  const client = new Client({ ...connection, connectionTimeoutMillis: 10_000, application_name: 'posthaste command' })
-  // The query under way fails as well, and tells.
-  client.on('error', () => {})
-  await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
-}
+/** Commands are told from the program itself by this name. */
+export const withClient = <Result>(connection: ConnectionSettings, work: (client: Client) => Promise<Result>): Promise<Result> =>
+  withSession({ ...connection, application_name: 'posthaste command' }, work)
 
 /** The newest migration the database has; null when it has no schema. */
 export async function schemaNumber(client: Client): Promise<number | null> {

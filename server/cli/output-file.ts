@@ -2,6 +2,7 @@ import { createWriteStream, rmSync, statSync } from 'node:fs'
 import { type FileHandle, open, rename } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Writable } from 'node:stream'
+import { syncFolder } from '../base/sync-folder.ts'
 import { UsageError } from './usage.ts'
 
 /**
@@ -40,14 +41,5 @@ async function create(path: string, partial: string): Promise<FileHandle> {
     return await open(partial, 'wx', 0o600)
   } catch (error) {
     throw new UsageError(`${partial} cannot be written (${(error as NodeJS.ErrnoException).code}).`, { cause: error })
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
   }
 }

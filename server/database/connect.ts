@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { Client } from 'pg'
 import type { Config } from '../base/config.ts'
 import { OperatorError, reasonOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { ConnectionSettings } from './database.ts'
 import { isReachableByServerUser, startEmbeddedServer } from './embedded/index.ts'
+import { withClient } from './with-client.ts'
 
 export interface DatabaseServer {
   connection: ConnectionSettings
@@ -37,19 +37,12 @@ export async function connectDatabase(config: Config, log: Log): Promise<Databas
 
 /** Said at the start, in one line, rather than by whichever query comes first. */
 async function refuseUnfit(connection: ConnectionSettings, place: string): Promise<void> {
-  const client = new Client({ ...connection, connectionTimeoutMillis: 10_000 })
-  try {
-    await client.connect()
-    const { rows } = await client.query<{ version: string; number: string }>(
-      `select current_setting('server_version') as version, current_setting('server_version_num') as number`,
-    )
-    if (Number(rows[0]?.number) < 150_000) throw new OperatorError(`${place} is version ${rows[0]?.version}; Posthaste needs 15 or newer.`)
-  } catch (error) {
-    if (error instanceof OperatorError) throw error
+  type Version = { version: string; number: string }
+  const ask = `select current_setting('server_version') as version, current_setting('server_version_num') as number`
+  const seen = await withClient(connection, async (client) => (await client.query<Version>(ask)).rows[0]).catch((error: unknown) => {
     throw new OperatorError(`${place} cannot be reached: ${reasonOf(error)}. Check DATABASE_URL, and that the server runs.`, {
       cause: error,
     })
-  } finally {
-    await client.end().catch(() => {})
-  }
+  })
+  if (Number(seen?.number) < 150_000) throw new OperatorError(`${place} is version ${seen?.version}; Posthaste needs 15 or newer.`)
 }

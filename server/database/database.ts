@@ -36,7 +36,7 @@ export interface Database extends Queryable {
   close(): Promise<void>
 }
 
-export type ConnectionSettings = Pick<PoolConfig, 'connectionString' | 'host' | 'port' | 'user' | 'database'>
+export type ConnectionSettings = Pick<PoolConfig, 'connectionString' | 'host' | 'port' | 'user' | 'database' | 'ssl' | 'application_name'>
 
 /** Rows of one statement; on a plan invalidated by a newer release's migration the connection is worn out, not the request's fault. */
 const stalePlan = '0A000'

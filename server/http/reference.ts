@@ -16,6 +16,8 @@ export function addReference(app: FastifyInstance): void {
         url: '/v1/openapi.json',
         withDefaultFonts: false,
         telemetry: false,
+        showDeveloperTools: 'never',
+        hideClientButton: true,
         agent: { disabled: true },
         mcp: { disabled: true },
       },

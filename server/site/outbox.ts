@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import PostalMime from 'postal-mime'
 import { ApiError } from '../base/errors.ts'
-import { html } from '../base/html.ts'
+import { type Html, html } from '../base/html.ts'
 import { capturedMessage, capturedMessages, type StoredMessage } from '../delivery/captured-messages.ts'
 import type { Services } from '../operations/context.ts'
 import { sendPage } from './page.ts'
@@ -19,7 +19,7 @@ export function addOutbox(app: FastifyInstance, { database, config }: Services):
     if (!request.headers.accept?.includes('text/html')) return reply.header('cache-control', 'no-store').send(messages)
     const items = messages.map(
       (m) =>
-        html`<h2><a href="${m.raw_url}">${m.subject}</a></h2><p class="soft">to ${m.to} · ${m.created_at.toISOString()}</p><pre>${m.text ?? ''}</pre>`,
+        html`<h2><a href="${m.raw_url}">${m.subject}</a></h2><p class="soft">to ${m.to} · ${m.created_at.toISOString()}</p><pre>${withLinks(m.text ?? '')}</pre>`,
     )
     const content =
       items.length > 0
@@ -50,6 +50,10 @@ async function readable({ id, envelope_from, envelope_to, subject, message, crea
     raw_url: `/dev/outbox/${id}`,
   }
 }
+
+/** The addresses in a text, to click on. */
+const withLinks = (text: string): Html[] =>
+  text.split(/(https?:\/\/\S+)/).map((part, index) => (index % 2 === 1 ? html`<a href="${part}">${part}</a>` : html`${part}`))
 
 /** A proxy on this machine also comes from loopback, and a hostile page can point its own name here: both are told by their headers. */
 function isFromThisMachine(request: FastifyRequest): boolean {

@@ -8,10 +8,10 @@ const styles = `:root{color-scheme:light dark;--ink:#1c1b22;--soft:#5b5966;--pap
 *{box-sizing:border-box}body{margin:0;background:var(--paper);color:var(--ink);font:17px/1.6 system-ui,sans-serif}
 main{max-width:36rem;margin:12vh auto 4rem;padding:2rem;background:var(--card);border:1px solid var(--line);border-radius:14px}
 @media(max-width:40rem){main{margin:0;min-height:100vh;border:0;border-radius:0}}
-h1{font-size:1.6rem;line-height:1.25;margin:0 0 1rem}p{margin:0 0 1rem}.soft{color:var(--soft);font-size:.92rem}a{color:var(--accent)}
+h1{font-size:1.6rem;line-height:1.25;margin:0 0 1rem}h2{font-size:1.1rem;margin:1.6rem 0 .2rem}p,form{margin:0 0 1rem}.soft{color:var(--soft);font-size:.92rem}a{color:var(--accent)}
 button{font:inherit;font-weight:600;padding:.7rem 1.4rem;border:0;border-radius:9px;background:var(--accent);color:var(--on-accent);cursor:pointer}
 button:focus-visible,a:focus-visible{outline:3px solid var(--accent);outline-offset:3px}code,pre{font:.88rem/1.5 ui-monospace,monospace}
-pre{overflow-x:auto;padding:1rem;background:var(--paper);border:1px solid var(--line);border-radius:9px}ul{padding-left:1.2rem}`
+pre{white-space:pre-wrap;overflow-wrap:anywhere;padding:1rem;background:var(--paper);border:1px solid var(--line);border-radius:9px}ul{padding-left:1.2rem}`
 
 const stylesHash = createHash('sha256').update(styles).digest('base64')
 const policy = `default-src 'none'; style-src 'sha256-${stylesHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`

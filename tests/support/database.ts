@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { Client } from 'pg'
 import type { ConnectionSettings } from '../../server/database/database.ts'
+import { withClient } from '../../server/database/with-client.ts'
+
+export { withClient }
 
 /** How `npm test` tells each test file which server it runs on: connection settings as JSON. */
 export const serverVariable = 'POSTHASTE_TEST_SERVER'
@@ -17,16 +19,6 @@ export const onDatabase = (server: ConnectionSettings, database: string): Connec
   const url = new URL(server.connectionString)
   url.pathname = `/${database}`
   return { connectionString: url.href }
-}
-
-export async function withClient<Result>(connection: ConnectionSettings, work: (client: Client) => Promise<Result>): Promise<Result> {
-  const client = new Client(connection)
-  await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
 }
 
 /** A database of its own, cloned from the migrated template. */

@@ -4,11 +4,11 @@ import { mkdtemp, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { OperatorError } from '../../base/errors.ts'
+import { syncFolder } from '../../base/sync-folder.ts'
 import type { Binaries } from './binaries.ts'
 import { claimCluster, makeServerFolder, serverUser } from './server-user.ts'
 import { serverEnvironment } from './settings.ts'
-
-export const superuser = 'posthaste'
+import { superuser } from './socket-folder.ts'
 
 export const clusterFolder = (dataDir: string) => join(dataDir, 'postgres')
 const versionFile = (dataDir: string) => join(dataDir, 'postgres.version')
@@ -104,15 +104,6 @@ async function writeSynced(path: string, content: string): Promise<void> {
     await file.sync()
   } finally {
     await file.close()
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
   }
 }
 

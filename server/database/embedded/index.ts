@@ -1,12 +1,12 @@
-import { Client } from 'pg'
 import type { Log } from '../../base/log.ts'
+import { withClient } from '../with-client.ts'
 import { prepareBinaries, removeUnusedCopies } from './binaries.ts'
-import { clusterFolder, ensureCluster, superuser } from './cluster.ts'
+import { clusterFolder, ensureCluster } from './cluster.ts'
 import { lockDataFolder } from './folder-lock.ts'
 import type { ServerPlan } from './postmaster.ts'
 import { prepareDataFolder } from './server-user.ts'
 import { serverArguments } from './settings.ts'
-import { port, prepareSocketFolder, removeSocketFolder } from './socket-folder.ts'
+import { connectionThrough, prepareSocketFolder, removeSocketFolder } from './socket-folder.ts'
 import { superviseServer } from './supervise.ts'
 
 export { connectToRunning } from './running.ts'
@@ -14,7 +14,7 @@ export { isReachableByServerUser } from './server-user.ts'
 
 export interface EmbeddedServer {
   /** node-postgres connection settings (Unix socket folder as host). */
-  connection: { host: string; port: number; user: string; database: string }
+  connection: { host: string; port: number; user: string; database: string; ssl: false }
   stop(): Promise<void>
 }
 
@@ -51,7 +51,7 @@ async function startLocked(dataDir: string, { log, settings = {}, packageFolder 
   const binaries = await prepareBinaries(dataDir, packageFolder)
   await ensureCluster(dataDir, binaries, settings.fsync !== 'off')
   const [cluster, socketFolder] = [clusterFolder(dataDir), prepareSocketFolder(dataDir)]
-  const connection = { host: socketFolder, port, user: superuser, database: 'posthaste' }
+  const connection = connectionThrough(socketFolder)
   const askVersion = () => askServerVersion({ ...connection, database: 'postgres' })
   const plan: ServerPlan = {
     dataDir,
@@ -88,18 +88,6 @@ const askServerVersion = (connection: Connection): Promise<string> =>
     connection,
     async (client) => (await client.query<{ server_version: string }>('show server_version')).rows[0]?.server_version ?? '',
   )
-
-async function withClient<T>(connection: Connection, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ ...connection, ssl: false, connectionTimeoutMillis: 10_000 })
-  // The server may go away at any moment; the query under way fails then, and this event would end the process.
-  client.on('error', () => {})
-  await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
-}
 
 function once<T>(run: () => Promise<T>): () => Promise<T> {
   let result: Promise<T> | undefined

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client } from 'pg'
 import { OperatorError } from '../../base/errors.ts'
-import { clusterFolder, superuser } from './cluster.ts'
+import { withClient } from '../with-client.ts'
+import { clusterFolder } from './cluster.ts'
 import { isDataFolderLocked } from './folder-lock.ts'
 import type { EmbeddedServer } from './index.ts'
 import { readPostmasterFile } from './leftover.ts'
-import { port } from './socket-folder.ts'
+import { connectionThrough } from './socket-folder.ts'
 
 const startMs = 30_000
 
@@ -17,7 +17,7 @@ export async function connectToRunning(dataDir: string): Promise<EmbeddedServer[
   // The owner may be starting just now, or starting its server again.
   for (const deadline = Date.now() + startMs; isDataFolderLocked(dataDir); await sleep(100)) {
     const file = readPostmasterFile(clusterFolder(dataDir))
-    const connection = { host: file?.socketFolder ?? '', port, user: superuser, database: 'posthaste' }
+    const connection = connectionThrough(file?.socketFolder ?? '')
     if (file?.status === 'ready' && (await isAnswering(connection))) return connection
     if (Date.now() > deadline)
       throw new OperatorError(
@@ -28,16 +28,5 @@ export async function connectToRunning(dataDir: string): Promise<EmbeddedServer[
 }
 
 /** Asked of the very database: on a first start it is made a moment after the server is ready. */
-async function isAnswering(connection: EmbeddedServer['connection']): Promise<boolean> {
-  const client = new Client({ ...connection, ssl: false, connectionTimeoutMillis: 5_000 })
-  client.on('error', () => {})
-  try {
-    await client.connect()
-    return true
-  } catch {
-    // Not yet, or no longer: the caller looks again.
-    return false
-  } finally {
-    await client.end()
-  }
-}
+const isAnswering = (connection: EmbeddedServer['connection']): Promise<boolean> =>
+  withClient(connection, async () => true).catch(() => false) // not yet, or no longer: the caller looks again

@@ -8,6 +8,17 @@ import { giveToServer, isReachableByServerUser, serverUser } from './server-user
 /** Only a part of the socket's file name: nothing listens on TCP. */
 export const port = 5432
 
+export const superuser = 'posthaste'
+
+/** node-postgres settings for the server behind a socket. PGSSLMODE in the environment is about other servers. */
+export const connectionThrough = (socketFolder: string) => ({
+  host: socketFolder,
+  port,
+  user: superuser,
+  database: 'posthaste',
+  ssl: false as const,
+})
+
 export const socketPath = (folder: string) => join(folder, `.s.PGSQL.${port}`)
 
 /** `sun_path` holds 108 bytes on Linux and 104 on macOS, the final zero included. */
