@@ -1,12 +1,13 @@
 import fastify from 'fastify'
 import { systemClock } from '../server/base/clock.ts'
 import { readConfig } from '../server/base/config.ts'
-import { newId, type ProjectId } from '../server/base/ids.ts'
+import type { ProjectId } from '../server/base/ids.ts'
 import { createLog } from '../server/base/log.ts'
 import { createSecrets } from '../server/base/secrets.ts'
 import { openDatabase } from '../server/database/database.ts'
 import { findList, type ListRow } from '../server/features/lists/index.ts'
 import { addSubscriber } from '../server/features/subscribers/add-subscriber.ts'
+import { leaveAuditRow } from '../server/operations/audit.ts'
 
 /**
  * What the http benchmark holds us against: Fastify routes that run the same SQL for one fixed list, and nothing else: no key, no scope,
@@ -25,9 +26,7 @@ app.post<{ Body: { email: string } }>('/subscribers', async (request, reply) => 
   const subscriber = await database.transaction(async (tx) => {
     const list = (await findList(tx, key)) as ListRow
     const added = await addSubscriber(needs, tx, { list, known: { email: { address: email, key: email } }, verified: true, source: 'api' })
-    await tx.run`
-      insert into audit_log (project_id, id, at, operation, user_id, key_id, target, request_id)
-      values (${key.project_id}, ${newId()}, ${tx.now}, 'subscribers.create', null, null, '{}', '')`
+    await leaveAuditRow(tx, { project_id: key.project_id, operation: 'subscribers.create', caller: null, target: {}, request_id: '' })
     return added
   })
   reply.code(201)

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
 
 /**
- * `npm run check`: who may import whom. Folders of \`server/\` down the side, what each may reach into across; everything else is a
+ * `npm run check`: who may import whom. Folders of `server/` down the side, what each may reach into across; everything else is a
  * mistake. A feature enters another only through its index.ts, or takes its shapes from its noun file.
  */
 const allowed: Record<string, string[]> = {
@@ -37,10 +37,12 @@ const imports = new Map<string, string[]>()
 
 for (const path of globSync('server/**/*.ts').filter((file) => !file.endsWith('.test.ts'))) {
   const file = relative('server', path)
-  const targets = [...readFileSync(path, 'utf8').matchAll(/(?:import|export)\s+(type\s)?[^;'"]*?from\s+'(\.[^']+)'/g)].map((match) => ({
-    isType: match[1] !== undefined,
-    target: normalize(join(dirname(file), match[2] as string)),
-  }))
+  const targets = [...readFileSync(path, 'utf8').matchAll(/(?:(?:import|export)\s+(type\s)?[^;'"]*?from\s+|import\()'(\.[^']+)'/g)].map(
+    (match) => ({
+      isType: match[1] !== undefined,
+      target: normalize(join(dirname(file), match[2] as string)),
+    }),
+  )
   imports.set(
     file,
     targets.filter(({ isType }) => !isType).map(({ target }) => target),
@@ -62,6 +64,8 @@ function check(file: string, target: string): void {
   if (from !== to && !allowed[from]?.includes(to)) problems.push(`${file} imports ${target}: ${from}/ may not reach into ${to}/`)
   if (from !== to && narrow[door] && !narrow[door].test(file))
     problems.push(`${file} imports ${target}: of ${from}/ only ${narrow[door].source} may`)
+  if (door === 'features → delivery' && !target.endsWith('delivery/enqueue.ts'))
+    problems.push(`${file} imports ${target}: features call delivery/enqueue.ts only`)
   if (to !== 'features') return
   const [, feature, inner] = target.split('/')
   const isOwn = from === 'features' && file.split('/')[1] === feature

@@ -1,7 +1,9 @@
+import { lookup } from 'node:dns/promises'
 import { createServer as createSocket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { type Clock, systemClock } from './base/clock.ts'
 import { type Config, ConfigError } from './base/config.ts'
+import { reasonOf } from './base/errors.ts'
 import type { Log } from './base/log.ts'
 import { createSecrets, loadSecretKey } from './base/secrets.ts'
 import { connectDatabase, type DatabaseServer, dataDirOf } from './database/connect.ts'
@@ -40,7 +42,9 @@ interface Parts {
 export async function startPosthaste({ config, log, clock = systemClock, server }: Parts): Promise<Posthaste> {
   const stops: (() => Promise<unknown>)[] = []
   const stop = async () => {
-    for (const stopOne of stops.splice(0).reverse()) await stopOne()
+    for (const stopOne of stops.splice(0).reverse()) {
+      await stopOne().catch((error: unknown) => log.warn({ reason: reasonOf(error) }, 'a part did not stop cleanly'))
+    }
   }
   try {
     if (config.ROLES.includes('http')) await refuseTakenPort(config)
@@ -63,7 +67,7 @@ export async function startPosthaste({ config, log, clock = systemClock, server 
     if (has('consumers')) stops.push(await startConsumersRole(services))
     if (has('sender')) stops.push(startSenderRole(services, transport))
     if (has('scheduler')) stops.push(await startSchedulerRole(services))
-    const http = has('http') ? await startHttpRole(services, { isReady: () => readiness(database) }) : null
+    const http = has('http') ? await startHttpRole(services, { isReady: createReadiness(database) }) : null
     if (http) stops.push(() => http.close())
     return { services, place: databaseServer.place, firstKey, http, stop }
   } catch (error) {
@@ -73,25 +77,41 @@ export async function startPosthaste({ config, log, clock = systemClock, server 
 }
 
 /** Looked at before anything is made: a first start that fails later would have shown its key to nobody. */
-function refuseTakenPort({ HOST, PORT }: Config): Promise<void> {
+async function refuseTakenPort({ HOST, PORT }: Config): Promise<void> {
+  // `localhost` is two addresses on most machines, and both are wanted.
+  const addresses = await lookup(HOST, { all: true }).catch(() => [{ address: HOST }])
+  for (const { address } of addresses) await tryToListen(address, PORT)
+}
+
+function tryToListen(address: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const probe = createSocket()
-    probe.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EADDRINUSE')
-        reject(new ConfigError(`Port ${PORT} is already in use. Stop the program that has it, or choose another: PORT=8081 npm start`))
-      else if (error.code === 'EACCES')
+    probe.once('error', ({ code, message }: NodeJS.ErrnoException) => {
+      // The system names an address that this machine does not have, such as ::1 without IPv6.
+      if (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT') resolve()
+      else if (code === 'EADDRINUSE')
+        reject(new ConfigError(`Port ${port} is already in use. Stop the program that has it, or choose another: PORT=8081 npm start`))
+      else if (code === 'EACCES')
         reject(
           new ConfigError(
-            `Port ${PORT} may not be opened by this user. Ports below 1024 are the system's; choose another: PORT=8080 npm start`,
+            `Port ${port} may not be opened by this user. Ports below 1024 are the system's; choose another: PORT=8080 npm start`,
           ),
         )
-      else reject(new ConfigError(`HOST ${HOST}, port ${PORT} cannot be opened: ${error.message}`))
+      else reject(new ConfigError(`HOST ${address}, port ${port} cannot be opened: ${message}`))
     })
-    probe.listen(PORT, HOST, () => probe.close(() => resolve()))
+    probe.listen(port, address, () => probe.close(() => resolve()))
   })
 }
 
-/** Ready when the database answers and has the schema that this code needs. */
+/** Ready when the database answers and has the schema that this code needs. Asked at most once a second: anybody may ask. */
+function createReadiness(database: Database): () => Promise<string | null> {
+  let asked: { answer: Promise<string | null>; at: number } | null = null
+  return () => {
+    if (!asked || performance.now() - asked.at > 1_000) asked = { answer: readiness(database), at: performance.now() }
+    return asked.answer
+  }
+}
+
 async function readiness(database: Database): Promise<string | null> {
   try {
     const schema = await database.first<{ number: number }>`select max(number) as number from schema_migrations`

@@ -6,7 +6,6 @@ import { OperatorError } from './errors.ts'
  * from this table (`npm run generate`), and a value that does not fit stops the start with one line that names it.
  */
 const roles = ['http', 'sender', 'inbound', 'consumers', 'scheduler'] as const
-export type Role = (typeof roles)[number]
 
 const port = z.coerce.number({ error: 'must be a port number' }).int().min(0).max(65535, 'must be a port number, at most 65535')
 const positive = z.coerce.number().int().min(1)

@@ -17,7 +17,6 @@ const statusByCode = {
 export type ErrorCode = keyof typeof statusByCode
 
 export const statusOf = (code: ErrorCode): number => statusByCode[code]
-export const errorCodes = Object.keys(statusByCode) as ErrorCode[]
 
 interface ErrorDetail {
   /** What the log may say and the caller may not. */

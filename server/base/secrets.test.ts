@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -52,4 +52,13 @@ test('a key that is not given is made once, kept beside the data, and readable b
   assert.equal(readFileSync(secretKeyFile(dataDir), 'utf8').trim(), made)
   assert.equal(statSync(secretKeyFile(dataDir)).mode & 0o777, 0o600)
   assert.equal(loadSecretKey('given', dataDir), 'given')
+})
+
+test('a key file that is cut short or empty stops the start: anybody could forge what an empty key signs', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'posthaste-secrets-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  for (const rest of ['', 'short\n']) {
+    writeFileSync(secretKeyFile(folder), rest)
+    assert.throws(() => loadSecretKey(null, folder), /secret\.key is damaged/)
+  }
 })

@@ -1,6 +1,7 @@
-import { createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { OperatorError } from './errors.ts'
 
 /**
  * What is signed with SECRET_KEY. Each purpose has a key of its own, so that a token made for one can never pass for another.
@@ -54,18 +55,33 @@ export function createSecrets(secretKey: string): Secrets {
 export function loadSecretKey(given: string | null, dataDir: string): string {
   if (given) return given
   const file = secretKeyFile(dataDir)
-  if (!existsSync(file)) {
-    mkdirSync(dataDir, { recursive: true })
-    // wx: two processes starting at once must not each make one; the loser reads the winner's.
-    try {
-      writeFileSync(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' })
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    }
+  if (!existsSync(file)) writeSecretKey(file, randomBytes(32).toString('base64url'))
+  const key = readFileSync(file, 'utf8').trim()
+  if (key.length < 32)
+    throw new OperatorError(
+      `${file} is damaged: it holds no key. Put the right one back from a backup; a new one would break every link already sent.`,
+    )
+  return key
+}
+
+/** Whole or not at all, and safe on the disk before it is used; one that is there already stays (two processes may start at once). */
+export function writeSecretKey(file: string, key: string): void {
+  mkdirSync(dirname(file), { recursive: true })
+  const partial = `${file}.${process.pid}`
+  const descriptor = openSync(partial, 'w', 0o600)
+  try {
+    writeSync(descriptor, `${key}\n`)
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
   }
-  return readFileSync(file, 'utf8').trim()
+  try {
+    linkSync(partial, file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(partial)
+  }
 }
 
 export const secretKeyFile = (dataDir: string): string => join(dataDir, 'secret.key')
-
-export const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()

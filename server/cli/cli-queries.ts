@@ -1,7 +1,8 @@
 import { userInfo } from 'node:os'
-import { type ListId, type MailboxId, newId, type ProjectId, parseId, type UserId } from '../base/ids.ts'
+import { type ListId, type MailboxId, type ProjectId, parseId, type UserId } from '../base/ids.ts'
 import type { Queryable, Transaction } from '../database/database.ts'
 import { nothing, sql } from '../database/sql.ts'
+import { leaveAuditRow } from '../operations/audit.ts'
 import { UsageError } from './usage.ts'
 
 /** Whoever runs a command has the whole installation before them: these look things up by the names that people use. */
@@ -48,10 +49,9 @@ export async function findListAnywhere(db: Queryable, idOrSubdomain: string): Pr
   throw new UsageError(`There is no list "${idOrSubdomain}". ${hint}`)
 }
 
-/** Every mutation leaves one, in its transaction. Nobody's key was used, so the log names the user of the machine. */
-export const leaveAuditRow = (tx: Transaction, project_id: ProjectId, row: { operation: string; target: object }) => tx.run`
-  insert into audit_log (project_id, id, at, operation, user_id, key_id, target, request_id)
-  values (${project_id}, ${newId()}, ${tx.now}, ${row.operation}, null, null, ${JSON.stringify(row.target)}, ${`command line of ${machineUser()}`})`
+/** Nobody's key was used, so the log names the user of the machine. */
+export const leaveCommandAuditRow = (tx: Transaction, project_id: ProjectId, row: { operation: string; target: object }) =>
+  leaveAuditRow(tx, { project_id, ...row, caller: null, request_id: `command line of ${machineUser()}` })
 
 function machineUser(): string {
   try {

@@ -82,7 +82,7 @@ function readArgs(options: Options, args: string[], refuse: (problem: string) =>
 
 const written = (name: string, { value }: Option): string => (value ? `--${name} ${value}` : `--${name}`)
 
-export function usageOf(name: string, { operands, options }: Pick<Command, 'operands' | 'options'>): string {
+function usageOf(name: string, { operands, options }: Pick<Command, 'operands' | 'options'>): string {
   const asked = Object.entries(options).map(([option, shape]) => (shape.required ? written(option, shape) : `[${written(option, shape)}]`))
   return ['posthaste', name, ...operands, ...asked].join(' ')
 }

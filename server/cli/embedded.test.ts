@@ -96,6 +96,16 @@ test('a command that is interrupted leaves no server behind', async () => {
   await until('the server is gone', () => !existsSync(join(home, 'postgres', 'postmaster.pid')), { withinMs: 20_000 })
 })
 
+test('a start that is interrupted leaves no server behind either', async () => {
+  const program = fileURLToPath(new URL('../../bin/posthaste.js', import.meta.url))
+  const child = spawn(process.execPath, [program, 'start'], { env: { ...process.env, ...env }, stdio: 'ignore' })
+  const pidFile = join(home, 'postgres', 'postmaster.pid')
+  await until('the server begins', () => existsSync(pidFile), { withinMs: 20_000, everyMs: 2 })
+  child.kill('SIGTERM')
+  await once(child, 'exit')
+  assert.equal(existsSync(pidFile), false)
+})
+
 test('a command whose server others use as well waits for them before it stops it', async () => {
   const owner = await startImport()
   const [ended, waits] = [once(owner, 'exit'), once(owner.stderr, 'data')]

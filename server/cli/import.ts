@@ -5,7 +5,7 @@ import { csvLine } from '../base/csv.ts'
 import { formatId } from '../base/ids.ts'
 import type { Database } from '../database/database.ts'
 import { type ImportResult, importCsv } from '../features/subscribers/index.ts'
-import { findListAnywhere, leaveAuditRow } from './cli-queries.ts'
+import { findListAnywhere, leaveCommandAuditRow } from './cli-queries.ts'
 import { withDatabase } from './open.ts'
 import { writeWhole } from './output-file.ts'
 import { count, createProgress, duration } from './progress.ts'
@@ -20,7 +20,7 @@ export async function importSubscribers({ file, list: wanted, errors }: { file: 
     const list = await findListAnywhere(database, wanted)
     const key = { project_id: list.project_id, list_id: list.id }
     const target = { listId: formatId('lst', list.id) }
-    await database.transaction((tx) => leaveAuditRow(tx, list.project_id, { operation: 'subscribers.import', target }))
+    await database.transaction((tx) => leaveCommandAuditRow(tx, list.project_id, { operation: 'subscribers.import', target }))
     const began = performance.now()
     const result = await load(database, key, source)
     if (errors !== undefined) await writeErrors(errors, result)

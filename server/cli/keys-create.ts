@@ -3,7 +3,7 @@ import { formatId } from '../base/ids.ts'
 import { insertToken, makeKey, NewToken } from '../features/tokens/index.ts'
 import { checkInput } from '../operations/check-input.ts'
 import { scopes } from '../operations/context.ts'
-import { findMailboxByAddress, findProject, leaveAuditRow } from './cli-queries.ts'
+import { findMailboxByAddress, findProject, leaveCommandAuditRow } from './cli-queries.ts'
 import { withDatabase } from './open.ts'
 import { UsageError } from './usage.ts'
 
@@ -41,7 +41,7 @@ export async function createKey({
       }
       const token = await insertToken(tx, row)
       const id = formatId('key', token!.id) // an insert without conflict clause always returns its row
-      await leaveAuditRow(tx, project.id, { operation: 'tokens.create', target: { id } })
+      await leaveCommandAuditRow(tx, project.id, { operation: 'tokens.create', target: { id } })
       return { id, key }
     })
     console.error(

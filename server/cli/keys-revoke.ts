@@ -1,6 +1,6 @@
 import { parseId } from '../base/ids.ts'
 import { removeToken } from '../features/tokens/index.ts'
-import { findProject, leaveAuditRow } from './cli-queries.ts'
+import { findProject, leaveCommandAuditRow } from './cli-queries.ts'
 import { withDatabase } from './open.ts'
 import { UsageError } from './usage.ts'
 
@@ -12,7 +12,7 @@ export async function revokeKey({ id: text, project: slug }: { id: string; proje
     await database.transaction(async (tx) => {
       if (!(await removeToken(tx, project.id, id)))
         throw new UsageError(`Project "${project.slug}" has no key ${text}. "posthaste keys list" shows them.`)
-      await leaveAuditRow(tx, project.id, { operation: 'tokens.delete', target: { id: text } })
+      await leaveCommandAuditRow(tx, project.id, { operation: 'tokens.delete', target: { id: text } })
     })
     console.log(`${text} is revoked; it stops working everywhere within a second.`)
   })

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, beforeEach, test } from 'node:test'
 import { readConfig } from '../base/config.ts'
-import { createSecrets } from '../base/secrets.ts'
+import { createSecrets, writeSecretKey } from '../base/secrets.ts'
 import type { Header } from '../database/backup/format.ts'
-import { planSecretKey, writeSecretKey } from './restore-secret.ts'
+import { planSecretKey } from './restore-secret.ts'
 
 const key = 'the key of the backup, 32 letters or more'
 const other = 'another key, also of 32 letters or more'
@@ -29,7 +29,7 @@ const plan = (of: Header, SECRET_KEY?: string) => planSecretKey(readConfig({ DAT
 test('a key inside is written where there is none, for its owner alone', () => {
   const planned = plan(header(key))
   assert.deepEqual(planned, { file, key })
-  writeSecretKey(planned!)
+  writeSecretKey(planned!.file, planned!.key)
   assert.equal(readFileSync(file, 'utf8'), `${key}\n`)
   assert.equal(statSync(file).mode & 0o777, 0o600)
   assert.equal(plan(header(key)), null, 'the same key is there now')

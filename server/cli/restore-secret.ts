@@ -1,5 +1,4 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
 import type { Config } from '../base/config.ts'
 import { createSecrets, secretKeyFile } from '../base/secrets.ts'
 import type { Header } from '../database/backup/format.ts'
@@ -32,15 +31,4 @@ export function planSecretKey(config: Config, { secret_key, secret_fingerprint }
   if (secret_key) return { file, key: secret_key }
   if (secret_fingerprint === null) return null
   throw new UsageError('The backup does not hold the secret key it was made with. Set SECRET_KEY to that key, then restore again.')
-}
-
-export function writeSecretKey({ file, key }: { file: string; key: string }): void {
-  mkdirSync(dirname(file), { recursive: true })
-  const descriptor = openSync(file, 'wx', 0o600)
-  try {
-    writeSync(descriptor, `${key}\n`)
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
 }

@@ -2,6 +2,7 @@ import { createWriteStream, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { writeSecretKey } from '../base/secrets.ts'
 import { BackupError, type Header, type Trailer } from '../database/backup/format.ts'
 import { verifyBackup } from '../database/backup/read-backup.ts'
 import { restoreBackup } from '../database/backup/restore-backup.ts'
@@ -11,7 +12,7 @@ import { allJobs } from '../jobs/all-jobs.ts'
 import { type JobQueue, openJobQueue, type Requeued } from '../jobs/queued-jobs.ts'
 import { type Open, readSetup, withClient, withPool, withServer } from './open.ts'
 import { count, createProgress, duration, megabytes } from './progress.ts'
-import { planSecretKey, writeSecretKey } from './restore-secret.ts'
+import { planSecretKey } from './restore-secret.ts'
 import { UsageError } from './usage.ts'
 
 interface Input {
@@ -58,7 +59,7 @@ async function load({ connection, database, log, place }: Open, { path, header, 
     const finish = async (client: Parameters<JobQueue['requeue']>[0]) => {
       jobs = await queue.requeue(client)
       // On the disk before the data that needs it is.
-      if (secret) writeSecretKey(secret)
+      if (secret) writeSecretKey(secret.file, secret.key)
     }
     const onBytes = (bytes: number) => progress.show({ bytes, of })
     const { rows, foreign } = await restoreBackup({ connection, path, header, force, onBytes, onPhase: progress.say, finish })

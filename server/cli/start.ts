@@ -6,23 +6,30 @@ import { type Posthaste, startPosthaste } from '../main.ts'
 export async function start(): Promise<void> {
   const began = performance.now()
   const config = readConfig(process.env)
-  const posthaste = await startPosthaste({ config, log: createLog(config.LOG_LEVEL) })
+  const starting = startPosthaste({ config, log: createLog(config.LOG_LEVEL) })
+  stopOnSignal(starting)
+  const posthaste = await starting
+  console.log(welcome(posthaste, Math.round(performance.now() - began)))
+}
+
+/** In place before the start: a Ctrl-C in the middle of it must not leave the database server behind. */
+function stopOnSignal(starting: Promise<Posthaste>): void {
   let stopping = false
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, async () => {
       if (stopping) process.exit(1)
       stopping = true
       console.log('\nStopping: finishing what is under way …')
-      await posthaste.stop()
+      // A start that fails has cleaned up after itself, and says why on its own.
+      await starting.then((posthaste) => posthaste.stop()).catch(() => {})
       process.exit(0)
     })
   }
-  console.log(welcome(posthaste, Math.round(performance.now() - began)))
 }
 
 function welcome({ services: { config }, place, firstKey, http }: Posthaste, ms: number): string {
   if (!http) return `Posthaste is running (${config.ROLES.join(', ')}), started in ${ms} ms. Data: ${place}`
-  const key = firstKey ?? 'YOUR_KEY'
+  const key = firstKey && firstKey !== config.BOOTSTRAP_API_KEY ? firstKey : '$KEY'
   return [
     '',
     `  Posthaste is running (started in ${ms} ms)`,
@@ -33,9 +40,11 @@ function welcome({ services: { config }, place, firstKey, http }: Posthaste, ms:
     ...(config.OUTBOUND === 'capture' ? [`  Captured mail             ${config.PUBLIC_URL}/dev/outbox`] : []),
     `  Data                      ${place}`,
     '',
-    ...(firstKey
-      ? ['  Your API key, shown this once. Keep it:', '', `    ${firstKey}`, '']
-      : ['  Lost your key? Make another:  npx posthaste keys create --name laptop', '']),
+    ...(firstKey && firstKey === config.BOOTSTRAP_API_KEY
+      ? ['  Your API key is the one that BOOTSTRAP_API_KEY names.', '']
+      : firstKey
+        ? ['  Your API key, shown this once. Keep it:', '', `    ${firstKey}`, '']
+        : ['  Lost your key? Make another:  npx posthaste keys create --name laptop', '']),
     '  Try it:',
     '',
     `    curl -X POST ${config.API_URL}/lists -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" -d '{"name":"My newsletter"}'`,

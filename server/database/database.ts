@@ -38,7 +38,7 @@ export interface Database extends Queryable {
 
 export type ConnectionSettings = Pick<PoolConfig, 'connectionString' | 'host' | 'port' | 'user' | 'database' | 'ssl' | 'application_name'>
 
-/** Rows of one statement; on a plan invalidated by a newer release's migration the connection is worn out, not the request's fault. */
+/** A plan that a newer release's migration has made stale: the connection is worn out, and another will do. */
 const stalePlan = '0A000'
 const retried = new Set(['40001', '40P01'])
 const codeOf = (error: unknown): string | undefined => (error as { code?: string }).code
@@ -55,6 +55,10 @@ export function openDatabase({ connection, clock, log, poolSize = 20 }: Database
     ...connection,
     max: poolSize,
     connectionTimeoutMillis: 5_000,
+    // No request is worth a minute of a session, and one whose other end vanished is not waited for.
+    statement_timeout: 60_000,
+    idle_in_transaction_session_timeout: 60_000,
+    keepAlive: true,
     idleTimeoutMillis: 30_000,
     application_name: 'posthaste',
   })

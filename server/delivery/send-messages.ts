@@ -28,8 +28,9 @@ export interface MessageSender {
   mailDomain: string
 }
 
-const batch = 20
-const leaseMs = 5 * 60_000
+/** A batch waits for its slowest, so it is small, and its lease long: a relay may take minutes for each step of each message. */
+const batch = 10
+const leaseMs = 15 * 60_000
 
 export const startMessageSender = (sender: MessageSender): Loop =>
   startLoop({ name: 'message sender', log: sender.log, on: 'messages', everyMs: 1_000, step: () => sendDueMessages(sender) })
@@ -87,5 +88,6 @@ async function settle({ database, clock }: MessageSender, message: Claimed, outc
 }
 
 /** Settled messages name people: a month is enough to answer "did it arrive". */
-export const pruneMessages = (db: Queryable, now: Date) =>
-  db.run`delete from messages where settled_at < ${now}::timestamptz - interval '30 days'`
+export const pruneMessages = (db: Queryable, now: Date) => db.run`
+  delete from messages where (project_id, id) in (
+    select project_id, id from messages where settled_at < ${now}::timestamptz - interval '30 days' limit 5000)`

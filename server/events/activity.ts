@@ -1,7 +1,7 @@
 import { type EventId, type Id, type IdPrefix, type ListId, type PostId, type ProjectId, parseId, type SubscriberId } from '../base/ids.ts'
 import type { Database, Queryable, Transaction } from '../database/database.ts'
 import type { EventType } from './catalogue.ts'
-import { type Consumer, consumeBatch } from './consume.ts'
+import { type Consumer, catchUp } from './consume.ts'
 import { type EventRow, eventsOf, type PublishedEvent } from './expand-events.ts'
 
 /**
@@ -80,7 +80,7 @@ const isStillThere = async (tx: Transaction, key: ListKey): Promise<boolean> =>
   null
 
 /** Files what has been published so far, so that the feed shows it. */
-export const consumeActivity = (database: Database): Promise<number> => consumeBatch(database, activityConsumer, { waits: true })
+export const consumeActivity = (database: Database): Promise<void> => catchUp(database, activityConsumer)
 
 function toRow({ id, project_id, type, created_at, data }: PublishedEvent): FiledRow {
   const idIn = <Prefix extends IdPrefix>(prefix: Prefix, field: string) =>

@@ -24,6 +24,7 @@ const pollMs = 500
 /** One batch. Answers the number of rows it took: 0 means "caught up", or "another process is at it" unless told to wait for that. */
 export function consumeBatch(database: Database, consumer: Consumer, { waits = false } = {}): Promise<number> {
   return database.transaction(async (tx) => {
+    if (waits) await tx.run`set local lock_timeout = '1s'`
     const cursor = await tx.first<{ transaction_id: string; position: number }>`
       select transaction_id::text, position from event_consumers where name = ${consumer.name} for update ${waits ? nothing : sql`skip locked`}`
     if (!cursor) return 0
@@ -37,6 +38,38 @@ export function consumeBatch(database: Database, consumer: Consumer, { waits = f
       where name = ${consumer.name}`
     return rows.length
   })
+}
+
+const catchUps = new WeakMap<Database, Map<Consumer, { running: Promise<void>; next: Promise<void> | null }>>()
+const catchUpMs = 1_000
+const lockTimeout = '55P03'
+
+/**
+ * Handles what has been published so far, for a reader who wants to see what it has just done. At most one such wait runs for a
+ * consumer and one more stands in line, however many readers there are; none waits much longer than a second.
+ */
+export function catchUp(database: Database, consumer: Consumer): Promise<void> {
+  const ofDatabase = catchUps.get(database) ?? new Map()
+  catchUps.set(database, ofDatabase)
+  const current = ofDatabase.get(consumer)
+  // The one that runs may have looked before our change was there; the next begins after it.
+  if (current) {
+    current.next ??= current.running.then(() => catchUp(database, consumer))
+    return current.next
+  }
+  const running = consumeUntilEmpty(database, consumer).finally(() => ofDatabase.delete(consumer))
+  ofDatabase.set(consumer, { running, next: null })
+  return running
+}
+
+async function consumeUntilEmpty(database: Database, consumer: Consumer): Promise<void> {
+  const end = performance.now() + catchUpMs
+  try {
+    while (performance.now() < end && (await consumeBatch(database, consumer, { waits: true })) > 0);
+  } catch (error) {
+    // Another process has much to do: the reader sees what there is so far.
+    if ((error as { code?: string }).code !== lockTimeout) throw error
+  }
 }
 
 /** Transactions commit in another order than they began: nothing at or above the oldest open one may be read yet, or it is skipped for good. */

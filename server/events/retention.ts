@@ -9,6 +9,7 @@ export const pruneEvents = (db: Queryable, now: Date) => db.run`
   delete from events where (project_id, id) in (
     select e.project_id, e.id from events e
     where e.created_at < ${now}::timestamptz - make_interval(days => ${keptDays})
+      and exists (select 1 from event_consumers)
       and not exists (select 1 from event_consumers c where (e.transaction_id, e.position) > (c.transaction_id, c.position))
     limit ${chunk})`
 

@@ -6,24 +6,22 @@ import { isConnectionLoss } from '../database/database.ts'
 /** Turns whatever was thrown into the contract's error. The only place where a failure becomes a status. */
 export function sendError(log: Log, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const failure = toApiError(error)
-  if (failure.status >= 500) {
-    const reason = (error as Error)?.message
-    log[failure.code === 'internal_error' ? 'error' : 'warn'](
-      {
-        request_id: request.id,
-        method: request.method,
-        route: request.routeOptions.url,
-        reason,
-        err: failure.code === 'internal_error' ? error : undefined,
-      },
-      'request failed',
-    )
-  }
+  const about = { request_id: request.id, method: request.method, route: request.routeOptions.url, ...reasonFor(error) }
+  // Whoever hung up gets no answer, and nothing is wrong with us.
+  if (request.raw.aborted) log.debug(about, 'the client left')
+  else if (failure.code === 'internal_error') log.error({ ...about, stack: (error as Error)?.stack }, 'request failed')
+  else if (failure.status >= 500) log.warn(about, 'request failed')
   return reply
     .code(failure.status)
     .headers(failure.headers)
     .type('application/json; charset=utf-8')
     .send(JSON.stringify(errorBody(failure)))
+}
+
+/** Not the error itself: what PostgreSQL says in its `detail` quotes the row, addresses included. */
+const reasonFor = (error: unknown) => {
+  const { message, code, constraint } = error as { message?: string; code?: string; constraint?: string }
+  return { reason: message, code, constraint }
 }
 
 export const errorBody = (failure: ApiError) => ({ error: { code: failure.code, message: failure.message } })
@@ -54,8 +52,11 @@ function fromFastify(error: FastifyError): ApiError | null {
 /** What PostgreSQL refuses because of the value given: text that no encoding holds, numbers and times out of range. */
 const refusedValues = /^(22021|22P05|22003|22008|22007|22P02|54001)$/
 
+/** A plan made stale by a newer release's migration; a statement that took too long. */
+const passing = new Set(['0A000', '57014'])
+
 function fromDatabase(error: unknown): ApiError | null {
-  if (isConnectionLoss(error) || (error as { code?: string })?.code === '0A000') {
+  if (isConnectionLoss(error) || passing.has(String((error as { code?: string })?.code))) {
     return new ApiError('service_unavailable', 'The database cannot be reached just now. Try again in a few seconds.', {
       cause: error,
       headers: { 'retry-after': '2' },

@@ -5,7 +5,7 @@ import { scopes } from '../operations/context.ts'
 import { csvDownload, type Operation } from '../operations/define-operation.ts'
 
 /** The interface description, made from the operations themselves: it cannot drift from what is served. */
-export const apiVersion = '1.0.0'
+const apiVersion = '1.0.0'
 
 type Json = Record<string, unknown>
 

@@ -52,7 +52,8 @@ export function startRateLimit({ database, clock, log, limit }: { database: Data
     const used = new Map(totals.map((total) => [total.subject, total.used]))
     for (const { subject, count, used: counted } of due) {
       count.fresh -= counted
-      count.settled = used.get(subject) ?? count.settled + counted
+      // Never less than what we know of: another node's clock may have cleared the window too early.
+      count.settled = Math.max(used.get(subject) ?? 0, count.settled + counted)
     }
   }
 

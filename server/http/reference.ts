@@ -26,7 +26,11 @@ export function addReference(app: FastifyInstance): void {
   }
   for (const url of ['/reference', '/reference/*']) {
     app.get(url, async (request, reply) => {
-      loading ??= load()
+      // One that failed is tried again.
+      loading ??= load().catch((error: unknown) => {
+        loading = null
+        throw error
+      })
       const answer = await (await loading).inject({ method: 'GET', url: request.url })
       const { 'content-length': _length, connection: _connection, ...headers } = answer.headers
       return reply.code(answer.statusCode).headers(headers).send(answer.rawPayload)

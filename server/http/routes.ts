@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError, invalid } from '../base/errors.ts'
-import { newId } from '../base/ids.ts'
 import type { Database, Transaction } from '../database/database.ts'
+import { leaveAuditRow } from '../operations/audit.ts'
 import { checkInput, refuseUnstorable } from '../operations/check-input.ts'
 import type { Caller, Context, Services } from '../operations/context.ts'
 import { csvDownload, type Download, type Operation } from '../operations/define-operation.ts'
@@ -55,8 +55,7 @@ function refuseTooMany({ allowed, limit, retry_after }: Allowance): void {
 }
 
 /** `/lists/{id}` in the contract is `/lists/:id` to the router. */
-export const routePath = (operation: Operation): string =>
-  (operation.base === 'api' ? '/v1' : '') + operation.path.replace(/\{(\w+)\}/g, ':$1')
+const routePath = (operation: Operation): string => (operation.base === 'api' ? '/v1' : '') + operation.path.replace(/\{(\w+)\}/g, ':$1')
 
 export function addOperation(app: FastifyInstance, { services }: HttpParts, operation: Operation): void {
   const metadataUrl = `${services.config.PUBLIC_URL}/.well-known/oauth-protected-resource`
@@ -64,6 +63,8 @@ export function addOperation(app: FastifyInstance, { services }: HttpParts, oper
     method: operation.method,
     url: routePath(operation),
     bodyLimit: operation.bodyLimit ?? 1024 * 1024,
+    // HEAD would run a whole export to throw it away.
+    exposeHeadRoute: operation.result !== csvDownload,
     onRequest: async (request) => {
       refuseStranger(request.caller, request.headers.authorization, metadataUrl)
       refuseForbidden(request.caller, operation, metadataUrl)
@@ -80,10 +81,11 @@ function contextOf(services: Services, operation: Operation, request: FastifyReq
   const caller = request.caller as Caller // refuseStranger ran before
   const context = { ...services, caller, request_id: request.id }
   if (operation.method === 'GET') return context
-  return { ...context, database: audited(services.database, (tx) => auditRow(tx, operation, caller, request)) }
+  const row = { project_id: caller.project_id, operation: operation.id, caller, target: targetOf(request.params), request_id: request.id }
+  return { ...context, database: audited(services.database, (tx) => leaveAuditRow(tx, row)) }
 }
 
-function audited(database: Database, leaveRow: (tx: Transaction) => Promise<void>): Database {
+function audited(database: Database, leaveRow: (tx: Transaction) => Promise<unknown>): Database {
   let left = false
   return {
     ...database,
@@ -99,12 +101,6 @@ function audited(database: Database, leaveRow: (tx: Transaction) => Promise<void
   }
 }
 
-const auditRow = async (tx: Transaction, operation: Operation, caller: Caller, request: FastifyRequest): Promise<void> => {
-  await tx.run`
-    insert into audit_log (project_id, id, at, operation, user_id, key_id, target, request_id)
-    values (${caller.project_id}, ${newId()}, ${tx.now}, ${operation.id}, ${caller.user_id}, ${caller.key_id}, ${JSON.stringify(targetOf(request.params))}, ${request.id})`
-}
-
 /** The ids that a path names. An address in a path is a person, who may ask to be forgotten. */
 const targetOf = (params: unknown) =>
   Object.fromEntries(Object.entries(params as object).filter(([, value]) => /^[a-z]+_[0-9a-z]{26}$/.test(String(value))))
@@ -115,10 +111,26 @@ async function runOperation(operation: Operation, context: Context, request: Fas
   const query = checkInput(operation.query, request.query, 'query')
   if (request.body instanceof Readable) {
     if (!operation.csv) throw invalid('Content-Type', 'must be application/json')
-    return operation.csv.run(context, { params, query, body: request.body })
+    return operation.csv.run(context, { params, query, body: request.body }).catch(async (error: unknown) => {
+      await readAway(request.body as Readable)
+      throw error
+    })
   }
   const body = operation.body === null ? undefined : checkInput(operation.body, request.body === undefined ? {} : request.body, 'body')
   return operation.run(context, { params, query, body })
+}
+
+/** A client that sends all before it reads would never see a refusal that came, and a connection that closed, in the middle. */
+function readAway(body: Readable): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, 10_000)
+    const done = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+    body.once('end', done).once('close', done).on('error', done).resume()
+    if (body.readableEnded || body.destroyed) done()
+  })
 }
 
 /** An id that cannot exist, or one of another kind, names nothing: not found, like any other id that names nothing. */

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import cors from '@fastify/cors'
 import fastify, { type FastifyInstance } from 'fastify'
 import { ApiError } from '../base/errors.ts'
@@ -7,10 +8,8 @@ import { errorBody, sendError } from './errors.ts'
 import { openApiDocument } from './openapi.ts'
 import { addOperation, admitRequests, type HttpParts, takeAllowance } from './routes.ts'
 
-export interface ReadyCheck {
-  /** Null when this process can serve; else what it waits for. */
-  (): Promise<string | null>
-}
+/** Null when this process can serve; else what it waits for. */
+export type ReadyCheck = () => Promise<string | null>
 
 export interface ServerParts extends HttpParts {
   isReady: ReadyCheck
@@ -28,6 +27,8 @@ const exposed = [
   'Payment-Receipt',
   'X-Request-Id',
 ]
+
+const drainMs = 10_000
 
 export function createServer(parts: ServerParts): FastifyInstance {
   const { log } = parts.services
@@ -62,18 +63,22 @@ export function createServer(parts: ServerParts): FastifyInstance {
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
   })
-  app.register(cors, {
-    origin: '*',
-    methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    exposedHeaders: exposed,
-    maxAge: 86_400,
-    strictPreflight: false,
-  })
   acceptBodies(app)
 
   let isStopping = false
+  // Kept by ourselves: `localhost` is two servers, and the framework shows only one of them.
+  const busy = new Set<Socket>()
+  app.addHook('onRequest', async ({ raw: { socket } }) => {
+    if (busy.has(socket)) return
+    busy.add(socket)
+    socket.once('close', () => busy.delete(socket))
+  })
   app.addHook('preClose', async () => {
     isStopping = true
+    // Whoever is slower than this has lost: a client that sends a byte now and then must not keep us from stopping.
+    setTimeout(() => {
+      for (const socket of busy) socket.destroy()
+    }, drainMs).unref()
   })
   app.get('/healthz', async () => ({ status: 'live' }))
   app.get('/readyz', async (_request, reply) => {
@@ -88,6 +93,14 @@ export function createServer(parts: ServerParts): FastifyInstance {
 
 /** Everything under /v1 and the identity paths: counted, authenticated, and in the contract's error shape down to unknown paths. */
 function addApi(app: FastifyInstance, parts: ServerParts): void {
+  // Here alone: what is for this machine's eyes (captured mail) must not be readable by every page that its browser opens.
+  app.register(cors, {
+    origin: '*',
+    methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    exposedHeaders: exposed,
+    maxAge: 86_400,
+    strictPreflight: false,
+  })
   admitRequests(app, parts)
   const document = JSON.stringify(openApiDocument(parts.operations, parts.services.config))
   app.get('/v1/openapi.json', async (_request, reply) =>

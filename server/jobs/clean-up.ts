@@ -12,7 +12,7 @@ export const cleanUp = defineJob<object>({
     while ((await pruneEvents(database, clock.now())) > 0);
     await trimActivity(database)
     await pruneActivityHours(database, clock.now())
-    await pruneMessages(database, clock.now())
+    while ((await pruneMessages(database, clock.now())) > 0);
     await trimCapturedMessages(database)
   },
 })

@@ -17,6 +17,8 @@ export interface Caller {
   /** Set for a key that is bound to one mailbox. */
   mailbox_id: MailboxId | null
   scopes: readonly Scope[]
+  /** When the credential ends, if it does: what it makes must not outlive it. */
+  expires_at: Date | null
 }
 
 /** What the program is made of; built once, in main.ts. */

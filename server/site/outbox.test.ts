@@ -97,9 +97,17 @@ test('only this machine sees it: not through a proxy, not under a name of somebo
     `Host: localhost:${port}\r\nX-Forwarded-For: 203.0.113.7`,
     `Host: localhost:${port}\r\nX-Forwarded-For: 127.0.0.1`,
     `Host: localhost:${port}\r\nForwarded: for=203.0.113.7`,
+    `Host: localhost:${port}\r\nX-Real-IP: 203.0.113.7`,
+    `Host: localhost:${port}\r\nOrigin: https://evil.example`,
+    `Host: localhost:${port}\r\nSec-Fetch-Site: cross-site`,
   ]
   for (const lines of strangers)
     for (const path of ['/dev/outbox', first?.raw_url ?? '']) assert.equal((await ask(lines, path)).status, 404, lines)
+})
+
+test('no other site may read it from the browser of somebody here', async () => {
+  const answer = await fetch(`${app.url}/dev/outbox`)
+  assert.equal(answer.headers.get('access-control-allow-origin'), null)
 })
 
 test('a thousand messages are kept, the oldest go first', async () => {

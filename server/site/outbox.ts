@@ -59,6 +59,8 @@ const withLinks = (text: string): Html[] =>
 function isFromThisMachine(request: FastifyRequest): boolean {
   const peer = request.socket.remoteAddress ?? ''
   const host = request.headers.host?.replace(/:\d+$/, '') ?? ''
-  const forwarded = request.headers['x-forwarded-for'] ?? request.headers.forwarded
-  return /^(::1|(::ffff:)?127\.)/.test(peer) && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(host) && forwarded === undefined
+  const { forwarded, origin, 'x-forwarded-for': forwardedFor, 'x-real-ip': realIp, 'sec-fetch-site': site } = request.headers
+  const isPassedOn = forwarded !== undefined || forwardedFor !== undefined || realIp !== undefined
+  const isFromAnotherSite = origin !== undefined || site === 'cross-site'
+  return /^(::1|(::ffff:)?127\.)/.test(peer) && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(host) && !isPassedOn && !isFromAnotherSite
 }

@@ -1,5 +1,5 @@
--- Every tenant table has project_id first in its keys: another project's row is out of reach of any query that names the tenant,
--- and the schema can be distributed by tenant unchanged.
+-- Every tenant table has project_id first in its keys: another project's row is out of reach of any query that names the tenant, and
+-- the rows can be distributed by tenant. Three things are unique across tenants by nature: key hashes, subdomains, mailbox addresses.
 
 create extension if not exists pg_trgm;
 
@@ -159,8 +159,6 @@ create table subscribers (
   last_click_at timestamptz,
   country text,
   city text,
-  -- When the last opt-in mail was asked for, to hold back a second one.
-  confirmation_sent_at timestamptz,
   created_at timestamptz not null default now(),
   primary key (project_id, list_id, id)
 );
@@ -184,7 +182,7 @@ create index suppressions_reason on suppressions (project_id, reason, created_at
 
 -- The outbox: every state change, written in its own transaction. A consumer's cursor is (transaction_id, position), read only
 -- below the oldest transaction still open: positions alone commit out of order and would be skipped under load.
--- A bulk change is one row: `items` holds [{id, data}, …] and `data` is null.
+-- A bulk change is one row: `items` holds {template, rows} for `item_count` events, and `data` is null.
 create table events (
   project_id uuid not null,
   id uuid not null,

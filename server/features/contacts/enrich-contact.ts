@@ -1,9 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
+import { invalid } from '../../base/errors.ts'
 import type { ContactId, ProjectId } from '../../base/ids.ts'
 import type { Transaction } from '../../database/database.ts'
 import { publish } from '../../events/publish.ts'
 import { type ContactRow, contactEventData } from './contact.ts'
 import { insertContact, lockContact, lockContactByEmail, saveContact } from './contact-queries.ts'
+
+const maxLabels = 200
+const maxMetadataBytes = 65_536
 
 /** What a caller knows of a person. Labels are added, metadata merged one level deep, the rest written over. */
 export interface KnownOfContact {
@@ -23,10 +27,18 @@ export async function enrichContact(tx: Transaction, project_id: ProjectId, know
   const before = existing ?? made ?? (await lockContactByEmail(tx, project_id, email_key))
   if (!before) return enrichContact(tx, project_id, known) // deleted between our insert and our look
   const wanted = merge(before, known)
+  refuseTooMuch(wanted)
   const contact = isDeepStrictEqual(wanted, before) ? before : ((await saveContact(tx, wanted)) as ContactRow)
   if (made) await publish(tx, project_id, 'contact.created', contactEventData(contact))
   else if (contact !== before) await publish(tx, project_id, 'contact.updated', contactEventData(contact))
   return contact
+}
+
+/** Each request is bounded, and so must be what they add up to: it is stored, and copied into every event of the contact. */
+function refuseTooMuch({ labels, metadata }: ContactRow): void {
+  if (labels.length > maxLabels) throw invalid('tags', `would give this contact more than ${maxLabels} labels`)
+  if (Buffer.byteLength(JSON.stringify(metadata)) > maxMetadataBytes)
+    throw invalid('metadata', `would grow beyond ${maxMetadataBytes} bytes for this contact`)
 }
 
 const merge = (contact: ContactRow, known: KnownOfContact): ContactRow => ({

@@ -62,6 +62,17 @@ test('twenty lists of one name at once all get one of their own', async () => {
   assert.equal(new Set(answers.map((answer) => answer.body.subdomain)).size, 20)
 })
 
+test('names that reach for the same number at once do not collide', async () => {
+  const project = await app.newProject()
+  await project.post('/lists', { name: 'Near' })
+  const names = ['Near', 'Near 2', 'Near', 'Near 3', 'Near 2', 'Near', 'Near 2 2', 'Near']
+  const answers = await Promise.all(names.map((name) => project.post('/lists', { name })))
+  assert.deepEqual(
+    answers.map((answer) => answer.status),
+    names.map(() => 201),
+  )
+})
+
 test('what is wrong is named, and nothing is made', async () => {
   const project = await app.newProject()
   const cases: [unknown, RegExp][] = [

@@ -37,7 +37,7 @@ export const createList = defineOperation({
 /** Takes `name`, `name-2`, …: the first that is free. Those who want the same name at the same moment take turns. */
 async function insertUnderFreeName({ config }: Context, tx: Transaction, key: ListKey, body: z.output<typeof NewList>) {
   const base = slugOf(body.name)
-  await lockName(tx, base)
+  await lockName(tx, base.replace(/(-\d+)+$/, '')) // `foo` and `foo-2` reach for the same names
   const taken = new Set((await takenSubdomains(tx, base, config.MAIL_DOMAIN)).map((row) => row.subdomain))
   let subdomain = base
   for (let number = 2; taken.has(subdomain); number++) subdomain = `${base}-${number}`

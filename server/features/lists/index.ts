@@ -9,7 +9,7 @@ import { updateList } from './update-list.ts'
 export const listOperations: Operation[] = [listLists, createList, getList, updateList, deleteList, getListActivity]
 
 export { ListDetail, type ListRow, UnderListParams } from './list.ts'
-export { type CountChange, changeCounts } from './list-counters.ts'
-export { findList, type ListKey, listExists } from './list-queries.ts'
+export { changeCounts } from './list-counters.ts'
+export { findList, holdList, type ListKey, listExists } from './list-queries.ts'
 export { purgeList } from './purge-list.ts'
 export { repairCounters } from './repair-counters.ts'

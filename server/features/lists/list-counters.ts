@@ -1,8 +1,9 @@
 import type { Queryable, Transaction } from '../../database/database.ts'
+import type { SubscriberStatus } from '../subscribers/subscriber.ts'
 import type { ListKey } from './list-queries.ts'
 
 /** How many more (or fewer) subscribers have each status. */
-export type CountChange = Partial<Record<'active' | 'pending' | 'unsubscribed' | 'bounced', number>>
+type CountChange = Partial<Record<SubscriberStatus, number>>
 
 /**
  * Keeps the counters with the change itself. The slot follows the database session, so that sessions writing to one list do not

@@ -26,6 +26,11 @@ export const lockList = (tx: Transaction, key: ListKey) => tx.first<ListRow>`
 export const listExists = async (db: Queryable, key: ListKey): Promise<boolean> =>
   (await db.first`select 1 from lists where project_id = ${key.project_id} and id = ${key.list_id} and deleted_at is null`) !== null
 
+/** True while the list is there, and it stays until the transaction ends: whoever deletes it waits. */
+export const holdList = async (tx: Transaction, key: ListKey): Promise<boolean> =>
+  (await tx.first`select 1 from lists where project_id = ${key.project_id} and id = ${key.list_id} and deleted_at is null for share`) !==
+  null
+
 /** Newest first, after the list `after`. */
 export const pageLists = (db: Queryable, project_id: ProjectId, after: string | null, limit: number) => db.many<ListRow>`
   select ${columns} ${fromLists}

@@ -12,6 +12,7 @@ export const purgeList = defineJob<ListKey>({
         delete from subscribers where project_id = ${project_id} and list_id = ${list_id} and id in (
           select id from subscribers where project_id = ${project_id} and list_id = ${list_id} limit ${chunk})`
     }
+    await database.run`delete from messages where project_id = ${project_id} and list_id = ${list_id} and status = 'queued'`
     await database.run`delete from list_counters where project_id = ${project_id} and list_id = ${list_id}`
     await database.run`delete from list_activity where project_id = ${project_id} and list_id = ${list_id}`
     await database.run`delete from list_activity_hours where project_id = ${project_id} and list_id = ${list_id}`

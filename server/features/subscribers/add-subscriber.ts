@@ -64,8 +64,7 @@ async function askAgain(
   list: ListRow,
   before: SubscriberRow,
 ): Promise<SubscriberRow> {
-  const pending: SubscriberRow = { ...before, status: 'pending', unsubscribed_at: null, confirmation_sent_at: tx.now }
-  const subscriber = (await saveSubscriber(tx, pending)) as SubscriberRow
+  const subscriber = (await saveSubscriber(tx, { ...before, status: 'pending' })) as SubscriberRow
   await sendConfirmationMail(services, tx, list, subscriber)
   await changeCounts(tx, { project_id: list.project_id, list_id: list.id }, { [before.status]: -1, pending: 1 })
   return subscriber

@@ -6,7 +6,7 @@ import { startSmtpPeer } from '../../../tests/support/smtp-peer.ts'
 import { assertCounts, queuedMail } from '../../../tests/support/subscribers.ts'
 import { parseId } from '../../base/ids.ts'
 import { createSecrets } from '../../base/secrets.ts'
-import { parse as parseUuid } from '../../base/uuid.ts'
+import { parseUuid } from '../../base/uuid.ts'
 
 const peer = await startSmtpPeer()
 test.after(() => peer.close())

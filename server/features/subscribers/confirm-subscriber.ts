@@ -31,7 +31,6 @@ export async function confirmSubscriber(services: Services, token: string): Prom
       ...before,
       status: 'active',
       subscribed_at: tx.now,
-      unsubscribed_at: null,
     })) as SubscriberRow
     await publish(tx, key.project_id, 'subscriber.confirmed', subscriberEventData(subscriber))
     await changeCounts(tx, key, { pending: -1, active: 1 })

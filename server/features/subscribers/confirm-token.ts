@@ -1,4 +1,4 @@
-import { stringify as formatUuid, parse as parseUuid } from '../../base/uuid.ts'
+import { formatUuid, parseUuid } from '../../base/uuid.ts'
 import type { Services } from '../../operations/context.ts'
 import type { SubscriberRow } from './subscriber.ts'
 import type { SubscriberKey } from './subscriber-queries.ts'

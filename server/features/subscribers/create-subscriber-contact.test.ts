@@ -122,3 +122,23 @@ test('a refused addition leaves no contact behind', async () => {
   assert.deepEqual(rows, [])
   assert.deepEqual(await project.events(), [])
 })
+
+test('what many requests add up to is bounded as well', async () => {
+  const { project, path } = await newList()
+  const add = (n: number) =>
+    project.post(path, {
+      email: 'full@example.com',
+      verified: true,
+      metadata: { [`field${n}`]: 'x'.repeat(16_000) },
+      tags: Array.from({ length: 60 }, (_, tag) => `tag ${n} ${tag}`),
+    })
+  for (let n = 0; n < 3; n++) assert.equal((await add(n)).status, 201)
+  await project.events()
+  const { status, body } = await add(3)
+  assert.equal(status, 422)
+  assert.match(body.error.message, /^tags: would give this contact more than 200 labels/)
+  const metadata = await project.post(path, { email: 'full@example.com', verified: true, metadata: { more: 'x'.repeat(16_000), most: 1 } })
+  assert.equal(metadata.status, 201)
+  const over = await project.post(path, { email: 'full@example.com', verified: true, metadata: { last: 'x'.repeat(16_000) } })
+  assert.match(over.body.error.message, /^metadata: would grow beyond/)
+})

@@ -10,7 +10,8 @@ import type { RawRow } from './import-rows.ts'
 export async function* csvRows(stream: Readable): AsyncGenerator<RawRow[]> {
   let columns: Columns | null = null
   try {
-    for await (const records of readCsv(stream)) {
+    // The stream outlives an error of ours: whoever answers the request says so first.
+    for await (const records of readCsv(stream.iterator({ destroyOnReturn: false }))) {
       const [first] = records
       if (columns === null && first) {
         const named = columnsOf(first.cells)

@@ -1,9 +1,12 @@
+import { notFound } from '../../base/errors.ts'
 import { type ContactId, formatId, newId, type SubscriberId } from '../../base/ids.ts'
 import type { Transaction } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
 import { type Bulk, publishBulk } from '../../events/publish.ts'
-import { changeCounts, type ListKey } from '../lists/index.ts'
+import { renameContact } from '../contacts/index.ts'
+import { changeCounts, holdList, type ListKey } from '../lists/index.ts'
 import { findSuppressions } from '../suppressions/index.ts'
+import type { SubscriberStatus } from './subscriber.ts'
 
 /** One line of an import whose address is well-formed. */
 export interface ImportRow {
@@ -29,6 +32,7 @@ interface Placed extends ImportRow {
  * address, so that two imports of the same people meet in the same order and do not lock each other out.
  */
 export async function importChunk(tx: Transaction, key: ListKey, rows: ImportRow[]): Promise<{ imported: number; refused: Refusal[] }> {
+  if (!(await holdList(tx, key))) throw notFound('list')
   const suppressed = await findSuppressions(
     tx,
     key.project_id,
@@ -91,13 +95,19 @@ async function insertContacts(tx: Transaction, key: ListKey, rows: Placed[]): Pr
   return isIn(taken as Taken<ContactId>)
 }
 
-/** A statement of its own, so that it sees contacts which another import committed while ours waited for them. */
+/** Statements of their own, so that they see contacts which another import committed while ours waited for them. */
 async function adoptExistingContacts(tx: Transaction, key: ListKey, rows: Placed[]): Promise<void> {
   if (rows.length === 0) return
-  const existing = await tx.many<{ id: ContactId; email_key: string }>`
-    select id, email_key from contacts where project_id = ${key.project_id} and email_key = any(${rows.map((row) => row.email_key)})`
-  const idOf = new Map(existing.map((contact) => [contact.email_key, contact.id]))
-  for (const row of rows) row.contact_id = idOf.get(row.email_key) ?? row.contact_id
+  const existing = await tx.many<{ id: ContactId; email_key: string; name: string | null }>`
+    select id, email_key, name from contacts where project_id = ${key.project_id} and email_key = any(${rows.map((row) => row.email_key)})`
+  const contactOf = new Map(existing.map((contact) => [contact.email_key, contact]))
+  for (const row of rows) {
+    const contact = contactOf.get(row.email_key)
+    if (!contact) continue
+    row.contact_id = contact.id
+    // Who had no name until now has one: search looks for people by it.
+    if (contact.name === null && row.name !== null) await renameContact(tx, key.project_id, contact.id, row.name)
+  }
 }
 
 async function insertSubscribers(tx: Transaction, key: ListKey, rows: Placed[]): Promise<(id: SubscriberId) => boolean> {
@@ -112,7 +122,7 @@ async function insertSubscribers(tx: Transaction, key: ListKey, rows: Placed[]):
   return isIn(taken as Taken<SubscriberId>)
 }
 
-const presentReasons: Record<string, string> = {
+const presentReasons: Record<SubscriberStatus, string> = {
   active: 'is on this list already',
   pending: 'is on this list already and has not confirmed yet',
   unsubscribed: 'has unsubscribed from this list; only they can come back',
@@ -121,11 +131,11 @@ const presentReasons: Record<string, string> = {
 
 async function sayWhyPresent(tx: Transaction, key: ListKey, rows: Placed[]): Promise<Refusal[]> {
   if (rows.length === 0) return []
-  const found = await tx.many<{ email_key: string; status: string }>`
+  const found = await tx.many<{ email_key: string; status: SubscriberStatus }>`
     select email_key, status from subscribers
     where project_id = ${key.project_id} and list_id = ${key.list_id} and email_key = any(${rows.map((row) => row.email_key)})`
   const statusOf = new Map(found.map((row) => [row.email_key, row.status]))
-  return rows.map((row) => refuse(row, presentReasons[statusOf.get(row.email_key) ?? 'active'] as string))
+  return rows.map((row) => refuse(row, presentReasons[statusOf.get(row.email_key) ?? 'active']))
 }
 
 /** On the wire these are the same events that a single addition publishes: `$n` stands for the n-th value of a row. */

@@ -80,6 +80,7 @@ export async function importRows({ database, key, rows, onProgress }: ImportOpti
 const ownCopy = (text: string): string => Buffer.from(text).toString()
 
 function check({ line, email, name }: RawRow): ImportRow | Refusal {
+  if (email.includes('\ufffd')) return refuse({ line, email: email.slice(0, 254) }, 'is not UTF-8; save the file as UTF-8')
   const parsed = parseAddress(email)
   if (!parsed.ok) return refuse({ line, email: email.slice(0, 254) }, parsed.problem)
   const trimmed = name.replace(/\s+/g, ' ').trim()

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { startApp } from '../../../tests/support/posthaste.ts'
 import type { TestProject } from '../../../tests/support/project.ts'
+import { until } from '../../../tests/support/until.ts'
 import { catalogue } from '../../events/catalogue.ts'
 
 const app = await startApp()
@@ -142,3 +145,61 @@ test('a list of another project is not found, and a missing field is named', asy
   assert.equal(answer.status, 422)
   assert.match(answer.body.error.message, /^subscribers\[0\]\.email: is required/)
 })
+
+test('a list that is deleted under an import takes nobody any more', async () => {
+  const project = await app.newProject()
+  const list = await newList(project)
+  async function* lines() {
+    for (let n = 0; n < 1_500; n++) yield Buffer.from(`before${n}@example.com\n`)
+    await until('the first thousand', async () => (await project.get(`/lists/${list}`)).body.subscriber_count >= 1_000)
+    await project.delete(`/lists/${list}`)
+    for (let n = 0; n < 1_500; n++) yield Buffer.from(`after${n}@example.com\n`)
+  }
+  const answer = await project.request('POST', `/lists/${list}/subscribers/import`, {
+    body: Readable.from(lines()) as never,
+    headers: { 'content-type': 'text/csv' },
+  })
+  assert.equal(answer.status, 404)
+  const late = await app.services.database.many`select 1 from subscribers where project_id = ${project.id} and email_key like 'after%'`
+  assert.equal(late.length, 0)
+})
+
+test('a contact without a name takes the one that an import brings, and is found by it', async () => {
+  const project = await app.newProject()
+  const list = await newList(project)
+  const { body: other } = await project.post('/lists', { name: 'Other' })
+  await project.post(`/lists/${other.id}/subscribers`, { email: 'bob@example.com', verified: true })
+  await project.events()
+  await postCsv(project, list, 'email,name\nbob@example.com,Bobby Tables\n')
+  assert.deepEqual(await project.events(), ['contact.updated', 'subscriber.created'])
+  assert.equal((await project.get(`/lists/${list}/subscribers?search=bobby`)).body.length, 1)
+})
+
+test('a client that writes before it reads still learns why it was refused', async () => {
+  const project = await app.newProject()
+  const list = await newList(project)
+  const body = `first,last\n${'Ann,Lee\n'.repeat(2_000_000)}`
+  const answer = await rawRequest(
+    app.url,
+    `POST /v1/lists/${list}/subscribers/import HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${project.key}\r\nContent-Type: text/csv\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+  )
+  assert.match(answer, /^HTTP\/1\.1 422 /)
+  assert.match(answer, /no column named/)
+})
+
+/** Writes all of it, and only then reads. */
+function rawRequest(url: string, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    socket.pause().once('error', reject)
+    socket.write(text, () => {
+      let answer = ''
+      socket
+        .on('data', (data) => {
+          answer += data
+        })
+        .once('close', () => resolve(answer))
+        .resume()
+    })
+  })
+}

@@ -35,15 +35,15 @@ interface NewSubscriber {
 
 /** Null when the address is on the list already. Waits for whoever is adding it at this moment. */
 export const insertSubscriber = (tx: Transaction, subscriber: NewSubscriber) => tx.first<SubscriberRow>`
-  insert into subscribers (project_id, list_id, id, contact_id, email, email_key, name, status, source, subscribed_at, confirmation_sent_at, created_at)
+  insert into subscribers (project_id, list_id, id, contact_id, email, email_key, name, status, source, subscribed_at, created_at)
   values (${subscriber.project_id}, ${subscriber.list_id}, ${newId<'sub'>()}, ${subscriber.contact_id}, ${subscriber.email}, ${subscriber.email_key},
-    ${subscriber.name}, ${subscriber.status}, ${subscriber.source}, ${subscriber.status === 'active' ? tx.now : null}, ${subscriber.status === 'pending' ? tx.now : null}, ${tx.now})
+    ${subscriber.name}, ${subscriber.status}, ${subscriber.source}, ${subscriber.status === 'active' ? tx.now : null}, ${tx.now})
   on conflict (project_id, list_id, email_key) do nothing
   returning *`
 
 export const saveSubscriber = (tx: Transaction, subscriber: SubscriberRow) => tx.first<SubscriberRow>`
   update subscribers set name = ${subscriber.name}, status = ${subscriber.status}, subscribed_at = ${subscriber.subscribed_at},
-    unsubscribed_at = case when ${subscriber.status} = 'unsubscribed' then coalesce(unsubscribed_at, ${tx.now}) end, confirmation_sent_at = ${subscriber.confirmation_sent_at}
+    unsubscribed_at = case when ${subscriber.status} = 'unsubscribed' then coalesce(unsubscribed_at, ${tx.now}) end
   where project_id = ${subscriber.project_id} and list_id = ${subscriber.list_id} and id = ${subscriber.id}
   returning *`
 

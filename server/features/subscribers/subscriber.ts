@@ -16,14 +16,12 @@ export interface SubscriberRow {
   email_key: string | null
   name: string | null
   status: SubscriberStatus
-  source: string | null
+  source: z.output<typeof SubscriberSource> | null
   subscribed_at: Date | null
-  unsubscribed_at: Date | null
   last_open_at: Date | null
   last_click_at: Date | null
   country: string | null
   city: string | null
-  confirmation_sent_at: Date | null
   created_at: Date
 }
 
@@ -35,7 +33,7 @@ export const SubscriberSummary = z
     email: z.string().nullable(),
     name: z.string().nullable(),
     status: SubscriberStatus,
-    source: z.string().nullable().meta({ description: 'api, verified_api, form, import, agent or join' }),
+    source: SubscriberSource.nullable(),
     subscribed_at: timestamp.nullable(),
     created_at: timestamp,
   })

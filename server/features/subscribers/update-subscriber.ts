@@ -32,8 +32,7 @@ export const updateSubscriber = defineOperation({
       const name = body.name === undefined ? before.name : body.name.trim() || null
       if (status === before.status && name === before.name) return before
       const subscribed_at = status === 'active' ? (before.subscribed_at ?? tx.now) : before.subscribed_at
-      const unsubscribed_at = status === 'unsubscribed' ? (before.unsubscribed_at ?? tx.now) : null
-      const after = (await saveSubscriber(tx, { ...before, name, status, subscribed_at, unsubscribed_at })) as SubscriberRow
+      const after = (await saveSubscriber(tx, { ...before, name, status, subscribed_at })) as SubscriberRow
       if (name !== before.name) await renameContact(tx, before.project_id, before.contact_id, name)
       await tellOfStatus(tx, before, after)
       return after

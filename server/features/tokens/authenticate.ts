@@ -56,7 +56,7 @@ export function createAuthenticate({
     const now = clock.now()
     if (!token || (token.expires_at && token.expires_at <= now)) return null
     noteUse(token, now)
-    const { user_id, project_id, id: key_id, mailbox_id, scopes } = token
-    return { user_id, project_id, key_id, mailbox_id, scopes }
+    const { user_id, project_id, id: key_id, mailbox_id, scopes, expires_at } = token
+    return { user_id, project_id, key_id, mailbox_id, scopes, expires_at }
   }
 }

@@ -104,6 +104,18 @@ test('a key expires when it was said to', async () => {
   assert.equal(refusal.error.code, 'unauthorized')
 })
 
+test('a key that ends makes none that outlives it', async () => {
+  const project = await app.newProject()
+  const expires_at = new Date(app.clock.now().getTime() + 3_600_000).toISOString()
+  const { body: brief } = await project.post('/api/tokens', { name: 'Brief', scope: 'admin', expires_at })
+  const through = speaking(app.url, brief.key)
+  const later = new Date(app.clock.now().getTime() + 7_200_000).toISOString()
+  for (const wanted of [undefined, null, later]) {
+    const { body } = await through.post('/api/tokens', { name: 'Heir', scope: 'admin', expires_at: wanted })
+    assert.equal(body.expires_at, expires_at)
+  }
+})
+
 test('what is wrong is named, and no key is made', async () => {
   const [project, other] = [await app.newProject(), await app.newProject()]
   const { body: foreign } = await other.post('/lists', { name: 'Foreign' })
