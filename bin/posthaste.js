@@ -23,7 +23,7 @@ if (isNewEnough) {
 } else if (bundled) {
   const child = spawn(bundled, [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
   // A terminal's Ctrl-C reaches the child by itself; what is sent to this process alone is passed on.
-  process.on('SIGINT', () => {})
+  process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'))
   process.on('SIGTERM', () => child.kill('SIGTERM'))
   child.on('exit', (code) => {
     process.exitCode = code ?? 1

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import { createServer as createSocket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { type Clock, systemClock } from './base/clock.ts'
 import { type Config, ConfigError } from './base/config.ts'
@@ -113,6 +114,11 @@ function createReadiness(database: Database): () => Promise<string | null> {
 }
 
 async function readiness(database: Database): Promise<string | null> {
+  const slow = sleep(2_000, 'the database does not answer', { ref: false })
+  return Promise.race([schemaState(database), slow])
+}
+
+async function schemaState(database: Database): Promise<string | null> {
   try {
     const schema = await database.first<{ number: number }>`select max(number) as number from schema_migrations`
     return (schema?.number ?? 0) >= newest ? null : 'migrations are under way'

@@ -136,6 +136,7 @@ test('a server that is away for a while is missed politely, and what waited goes
   await until('the load runs', () => load.asked.length > 20)
   await server?.stop()
   await until('all callers notice', () => load.asked.slice(-3).every((answer) => answer.status === 503))
+  await until('readiness is asked anew', async () => (await fetch(`${app.url}/readyz`)).status === 503)
   for (let looks = 0; looks < 5; looks++) {
     const ready = await fetch(`${app.url}/readyz`)
     assert.equal(ready.status, 503)

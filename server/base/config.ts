@@ -8,9 +8,11 @@ import { OperatorError } from './errors.ts'
 const roles = ['http', 'sender', 'inbound', 'consumers', 'scheduler'] as const
 
 const port = z.coerce.number({ error: 'must be a port number' }).int().min(0).max(65535, 'must be a port number, at most 65535')
-const positive = z.coerce.number().int().min(1)
+const positive = z.coerce.number({ error: 'must be a whole number' }).int('must be a whole number').min(1, 'must be at least 1')
 const url = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).transform((text) => text.replace(/\/+$/, ''))
-const flag = z.enum(['true', 'false', '1', '0', 'yes', 'no']).transform((text) => ['true', '1', 'yes'].includes(text))
+const flag = z
+  .enum(['true', 'false', '1', '0', 'yes', 'no'], { error: 'must be true or false' })
+  .transform((text) => ['true', '1', 'yes'].includes(text))
 const commaList = z.string().transform((text) =>
   text
     .split(',')
@@ -20,7 +22,9 @@ const commaList = z.string().transform((text) =>
 const domain = z
   .string()
   .regex(/^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i, 'must be a domain name')
-const rolesList = commaList.pipe(z.array(z.enum(roles)).min(1))
+const rolesList = commaList.pipe(
+  z.array(z.enum(roles, { error: `must be some of ${roles.join(', ')}` })).min(1, 'must name at least one role'),
+)
 const secondsList = commaList.pipe(z.array(z.coerce.number<string>().min(0)).min(1))
 
 type Default = string | null | ((settings: Record<string, unknown>) => string)
@@ -35,10 +39,13 @@ interface Setting<Schema extends z.ZodType = z.ZodType, Fallback extends Default
 }
 const setting = <Schema extends z.ZodType, Fallback extends Default>(value: Setting<Schema, Fallback>) => value
 
-const isLocal = (settings: Record<string, unknown>): boolean => {
-  const { hostname } = new URL(String(settings.PUBLIC_URL))
+/** An address that only this machine can open. */
+export function isLocalUrl(url: string): boolean {
+  const { hostname } = new URL(url)
   return hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]' || hostname.endsWith('.localhost')
 }
+const isLocal = (settings: Record<string, unknown>): boolean => isLocalUrl(String(settings.PUBLIC_URL))
+
 /** Mail needs a domain with a dot; for a trial on localhost or an IP address, one that exists nowhere. */
 const mailDomainFor = (host: string): string =>
   /^(?=.*[a-z])[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(host) && !host.endsWith('.localhost') ? host : 'posthaste.test'
@@ -145,7 +152,7 @@ export const settings = {
     about: `Waits before the second and third webhook attempt.${later('webhooks')}`,
   }),
   PAYMENTS: setting({
-    schema: z.enum(['sandbox', 'stripe', 'off']),
+    schema: z.enum(['sandbox', 'stripe', 'off'], { error: 'must be sandbox, stripe or off' }),
     default: (s) => (isLocal(s) ? 'sandbox' : 'off'),
     default_text: '`sandbox` on localhost, `off` elsewhere',
     about: `Card processor for sends over the plan.${later('plans and payment')}`,
@@ -176,7 +183,7 @@ export const settings = {
   LLM_URL: setting({ schema: url, default: null, about: `OpenAI-compatible or Anthropic endpoint.${later('automations')}` }),
   LLM_API_KEY: setting({ schema: z.string().min(1), default: null, about: `Key for that endpoint.${later('automations')}` }),
   LOG_LEVEL: setting({
-    schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']),
+    schema: z.enum(['debug', 'info', 'warn', 'error', 'silent'], { error: 'must be debug, info, warn, error or silent' }),
     default: 'warn',
     about: 'How much is logged: debug, info, warn, error or silent.',
   }),

@@ -26,8 +26,14 @@ function createReader() {
   let line = 1
   let separator: string | null = null
 
+  // A quoted record whose end has not come is scanned again only when twice as much is there: a peer that sends it letter by letter
+  // would otherwise have it scanned for every letter.
+  let enough = 0
+
   const take = (more: string, isLast = false): CsvRecord[] => {
     text += more
+    if (text.length < enough && !isLast) return []
+    enough = 0
     const records: CsvRecord[] = []
     let start = 0
     while (start < text.length) {
@@ -38,7 +44,10 @@ function createReader() {
       const record = plain.includes('"')
         ? quotedRecord(text, start, separator, isLast)
         : { cells: withoutCr(plain).split(separator), end: start + plain.length + 1, lines: 1 }
-      if (!record) break
+      if (!record) {
+        enough = 2 * (text.length - start)
+        break
+      }
       if (record.cells.length > 1 || record.cells[0] !== '') records.push({ line, cells: record.cells })
       start = record.end
       line += record.lines

@@ -12,6 +12,8 @@ export async function start(): Promise<void> {
   console.log(welcome(posthaste, Math.round(performance.now() - began)))
 }
 
+const stopMs = 30_000
+
 /** In place before the start: a Ctrl-C in the middle of it must not leave the database server behind. */
 function stopOnSignal(starting: Promise<Posthaste>): void {
   let stopping = false
@@ -20,6 +22,8 @@ function stopOnSignal(starting: Promise<Posthaste>): void {
       if (stopping) process.exit(1)
       stopping = true
       console.log('\nStopping: finishing what is under way …')
+      // Whatever hangs, a database that answers nobody included: the exit itself tells our own server to stop.
+      setTimeout(() => process.exit(1), stopMs).unref()
       // A start that fails has cleaned up after itself, and says why on its own.
       await starting.then((posthaste) => posthaste.stop()).catch(() => {})
       process.exit(0)

@@ -57,6 +57,7 @@ export function openDatabase({ connection, clock, log, poolSize = 20 }: Database
     connectionTimeoutMillis: 5_000,
     // No request is worth a minute of a session, and one whose other end vanished is not waited for.
     statement_timeout: 60_000,
+    query_timeout: 65_000,
     idle_in_transaction_session_timeout: 60_000,
     keepAlive: true,
     idleTimeoutMillis: 30_000,
@@ -152,7 +153,7 @@ export function isConnectionLoss(error: unknown): boolean {
   // node-postgres gives these without a code.
   return (
     error instanceof Error &&
-    /Connection terminated|timeout exceeded when trying to connect|not queryable|Client has encountered a connection error/.test(
+    /Connection terminated|Query read timeout|timeout exceeded when trying to connect|not queryable|Client has encountered a connection error/.test(
       error.message,
     )
   )

@@ -24,6 +24,17 @@ export async function enqueueMessage(tx: Transaction, { project_id, kind, list_i
   return id
 }
 
+/** How many messages of a kind this project has meant for an address since then. */
+export async function countMessages(
+  tx: Transaction,
+  about: { project_id: ProjectId; kind: string; recipient_key: string; since: Date },
+): Promise<number> {
+  const counted = await tx.first<{ count: number }>`
+    select count(*) as count from messages
+    where project_id = ${about.project_id} and recipient_key = ${about.recipient_key} and kind = ${about.kind} and created_at > ${about.since}`
+  return counted?.count ?? 0
+}
+
 /** Addresses are parsed long before they come here; one that cannot be is the composer's to refuse, and the ledger's to show. */
 function keyOf(address: string): string {
   const parsed = parseAddress(address)

@@ -54,9 +54,24 @@ const claim = (database: Database, now: Date) => database.many<Claimed>`
 
 async function sendOne(sender: MessageSender, message: Claimed): Promise<void> {
   const outcome = await attempt(sender, message)
-  if (outcome.kind !== 'delivered')
-    sender.log.info({ message_id: message.id, reason: outcome.reason, detail: outcome.detail }, `message ${outcome.kind}`)
+  tellOf(sender, message, outcome)
   await settle(sender, message, outcome)
+}
+
+/** Transports that put off the last message they were given. */
+const inTrouble = new WeakSet<Transport>()
+
+/** One line when mail stops getting through and one when it does again, not one for each message in between. */
+function tellOf({ log, transport }: MessageSender, { id }: Claimed, outcome: Outcome): void {
+  if (outcome.kind === 'delivered') {
+    if (inTrouble.delete(transport)) log.warn({ transport: transport.name }, 'mail goes out again')
+    return
+  }
+  const about = { message_id: id, transport: transport.name, reason: outcome.reason }
+  if (outcome.kind === 'bounced') log.warn(about, 'a message was refused for good')
+  else if (inTrouble.has(transport)) log.info(about, 'a message is put off')
+  else log.warn(about, 'mail does not go out; it is kept and tried again')
+  if (outcome.kind === 'deferred') inTrouble.add(transport)
 }
 
 async function attempt({ transport, mailDomain }: MessageSender, { id, mail, created_at }: Claimed): Promise<Outcome> {

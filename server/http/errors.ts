@@ -45,19 +45,22 @@ function fromFastify(error: FastifyError): ApiError | null {
     case 'FST_ERR_BAD_URL':
       return invalid('path', 'is not valid percent-encoding')
     default:
-      return null
+      return isClientFault(error) ? invalid('request', error.message) : null
   }
 }
+
+/** The framework's own refusals: a method it does not know, a header it cannot read. */
+const isClientFault = (error: FastifyError): boolean => String(error?.code).startsWith('FST_') && (error.statusCode ?? 500) < 500
 
 /** What PostgreSQL refuses because of the value given: text that no encoding holds, numbers and times out of range. */
 const refusedValues = /^(22021|22P05|22003|22008|22007|22P02|54001)$/
 
-/** A plan made stale by a newer release's migration; a statement that took too long. */
-const passing = new Set(['0A000', '57014'])
+/** A plan made stale by a newer release's migration, a statement that took too long, a full disk or memory, a standby: it will pass. */
+const passing = new Set(['0A000', '57014', '53100', '53200', '25006'])
 
 function fromDatabase(error: unknown): ApiError | null {
   if (isConnectionLoss(error) || passing.has(String((error as { code?: string })?.code))) {
-    return new ApiError('service_unavailable', 'The database cannot be reached just now. Try again in a few seconds.', {
+    return new ApiError('service_unavailable', 'The database cannot serve this just now. Try again in a few seconds.', {
       cause: error,
       headers: { 'retry-after': '2' },
     })

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError, invalid } from '../base/errors.ts'
@@ -40,7 +41,9 @@ export function admitRequests(app: FastifyInstance, parts: HttpParts): void {
 
 /** Counts the request for its key, or for its address without one, and tells what is left. */
 export function takeAllowance({ rateLimit }: HttpParts, request: FastifyRequest, reply: FastifyReply): Allowance {
-  const allowance = rateLimit.take(request.caller?.key_id ?? addressSubject(request.ip))
+  const allowance = rateLimit.take(
+    request.caller?.key_id ?? addressSubject(isIP(request.ip) ? request.ip : (request.socket.remoteAddress ?? '')),
+  )
   reply.header('x-ratelimit-limit', allowance.limit)
   reply.header('x-ratelimit-remaining', allowance.remaining)
   reply.header('x-ratelimit-reset', allowance.reset)

@@ -46,3 +46,11 @@ export const jsonObject = (maxBytes: number) =>
       message: `must have at most ${maxBytes} bytes`,
       when: ({ issues }) => issues.length === 0,
     })
+
+/** A list of short texts. Its length is checked before its items are: what is wrong with each of half a million is not worth finding out. */
+export const lines = (maxItems: number, maxLength: number) =>
+  z
+    .array(z.unknown())
+    .max(maxItems, `must have at most ${maxItems} items`)
+    .pipe(z.array(line(maxLength)))
+    .meta({ type: 'array', items: { type: 'string', maxLength } })

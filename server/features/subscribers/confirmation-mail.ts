@@ -1,10 +1,13 @@
 import { html } from '../../base/html.ts'
 import type { Transaction } from '../../database/database.ts'
-import { enqueueMessage } from '../../delivery/enqueue.ts'
+import { countMessages, enqueueMessage } from '../../delivery/enqueue.ts'
 import type { Services } from '../../operations/context.ts'
 import type { ListRow } from '../lists/index.ts'
 import { confirmUrl } from './confirm-token.ts'
 import type { SubscriberRow } from './subscriber.ts'
+
+/** Whoever is added and removed again and again, on whichever lists, is not to be bombed with our mail. */
+const maxPerDay = 5
 
 /**
  * The double opt-in mail. It never repeats the name that was given for the subscriber: strangers would use that to put their own
@@ -16,11 +19,15 @@ export async function sendConfirmationMail(
   list: ListRow,
   subscriber: SubscriberRow,
 ): Promise<void> {
+  const { project_id } = list
+  const since = new Date(tx.now.getTime() - 24 * 3_600_000)
+  const sent = await countMessages(tx, { project_id, kind: 'confirmation', recipient_key: subscriber.email_key as string, since })
+  if (sent >= maxPerDay) return
   const url = confirmUrl(services, subscriber)
   const opening = list.confirmation_message ?? `Somebody, hopefully you, asked for ${list.name} to be sent to this address.`
   const closing = 'If it was not you, do nothing: without your confirmation you will not hear from us again.'
   await enqueueMessage(tx, {
-    project_id: list.project_id,
+    project_id,
     kind: 'confirmation',
     list_id: list.id,
     mail: {

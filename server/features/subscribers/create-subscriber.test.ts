@@ -159,7 +159,7 @@ test('what is wrong is named, and nothing is made or sent', async () => {
     [{ email, name: 'x'.repeat(201) }, /^name: must have at most 200/],
     [{ email, tags: 'x' }, /^tags: must be an array/],
     [{ email, tags: ['ok', ''] }, /^tags\[1\]: must not be empty/],
-    [{ email, tags: Array(101).fill('x') }, /^tags: must be at most 100 items/],
+    [{ email, tags: Array(101).fill('x') }, /^tags: must have at most 100 items/],
     [{ email, metadata: [] }, /^metadata: must be an object/],
     [{ email, metadata: { a: 'x'.repeat(17_000) } }, /^metadata: must have at most 16384 bytes/],
     [{ email, org: {} }, /^org: must be a string/],
@@ -176,4 +176,17 @@ test('what is wrong is named, and nothing is made or sent', async () => {
   assert.deepEqual(await project.events(), [])
   assert.deepEqual(await queuedMail(app, project), [])
   await assertCounts(app, project, list.id, {})
+})
+
+test('one address gets at most five confirmation mails a day, whatever is done to its subscriptions', async () => {
+  const project = await app.newProject()
+  const { body: list } = await project.post('/lists', { name: 'Bombs' })
+  const path = `/lists/${list.id}/subscribers`
+  for (let round = 0; round < 8; round++) {
+    const { status, body } = await project.post(path, { email: 'victim@example.com' })
+    assert.deepEqual([status, body.status], [201, 'pending'])
+    await project.delete(`${path}/${body.id}`)
+  }
+  const sent = await app.services.database.many`select 1 from messages where project_id = ${project.id}`
+  assert.equal(sent.length, 5)
 })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { notFound } from '../../base/errors.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
-import { email, jsonObject, line, text } from '../../operations/schemas.ts'
+import { email, jsonObject, lines, text } from '../../operations/schemas.ts'
 import { findList, UnderListParams } from '../lists/index.ts'
 import { addSubscriber } from './add-subscriber.ts'
 import { SubscriberSummary } from './subscriber.ts'
@@ -13,13 +13,13 @@ export const createSubscriber = defineOperation({
   scope: 'write',
   summary: 'Add somebody to a list',
   description:
-    'Without `verified` the person gets a confirmation mail and is pending until they confirm. An address that is active or pending already is answered as it is, and nothing is sent twice. One that has unsubscribed must confirm again, even with `verified`.',
+    'Without `verified` the person gets a confirmation mail and is pending until they confirm. An address that is active or pending already is answered as it is, and nothing is sent twice. One address gets at most five confirmation mails a day from a project. One that has unsubscribed must confirm again, even with `verified`.',
   params: UnderListParams,
   body: z.object({
     email,
     name: text(200).optional(),
     verified: z.boolean().default(false).meta({ description: 'You vouch for the consent: active at once, no confirmation mail' }),
-    tags: z.array(line(100)).max(100).optional().meta({ description: 'Added to the contact’s labels' }),
+    tags: lines(100, 100).optional().meta({ description: 'Added to the contact’s labels' }),
     metadata: jsonObject(16_384).optional().meta({ description: 'Merged onto the contact, one level deep' }),
     org: text(200).optional(),
     job_title: text(200).optional(),

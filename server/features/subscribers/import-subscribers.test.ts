@@ -175,6 +175,20 @@ test('a contact without a name takes the one that an import brings, and is found
   assert.equal((await project.get(`/lists/${list}/subscribers?search=bobby`)).body.length, 1)
 })
 
+test('a body full of rubbish is refused at its first item', async () => {
+  const project = await app.newProject()
+  const list = await newList(project)
+  const body = `{"subscribers":[${'1,'.repeat(3_000_000)}1]}`
+  const headers = { 'content-type': 'application/json' }
+  const answer = await project.request('POST', `/lists/${list}/subscribers/import`, { body, headers })
+  assert.deepEqual([answer.status, answer.body.error.message], [422, 'subscribers[0].email: is required'])
+  const tags = await project.request('POST', `/lists/${list}/subscribers`, {
+    body: `{"email":"a@b.example","tags":[${'1,'.repeat(400_000)}1]}`,
+    headers,
+  })
+  assert.deepEqual([tags.status, tags.body.error.message], [422, 'tags: must have at most 100 items'])
+})
+
 test('a client that writes before it reads still learns why it was refused', async () => {
   const project = await app.newProject()
   const list = await newList(project)

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
-import { notFound } from '../../base/errors.ts'
+import { invalid, notFound } from '../../base/errors.ts'
 import type { Database } from '../../database/database.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
 import { type ListKey, listExists, UnderListParams } from '../lists/index.ts'
@@ -16,6 +16,16 @@ const ImportResult = z
   })
   .meta({ id: 'ImportResult' })
 
+interface Person {
+  email: string
+  name: string | null
+}
+const personSchema = {
+  type: 'object',
+  required: ['email'],
+  properties: { email: { type: 'string', format: 'email' }, name: { type: ['string', 'null'] } },
+}
+
 export const importSubscribers = defineOperation({
   id: 'subscribers.import',
   method: 'POST',
@@ -25,7 +35,8 @@ export const importSubscribers = defineOperation({
   description:
     'They become active at once and get no mail. Addresses that are on the list already, have unsubscribed, bounced or are suppressed are skipped, and the answer says why.',
   params: UnderListParams,
-  body: z.object({ subscribers: z.array(z.object({ email: z.string(), name: z.string().nullish() })) }),
+  // The people are looked at one by one below: a schema would collect what is wrong with each of a million before it says a word.
+  body: z.object({ subscribers: z.array(z.unknown().meta(personSchema)) }),
   bodyLimit: 10 * 1024 * 1024,
   result: ImportResult,
   status: 201,
@@ -34,7 +45,7 @@ export const importSubscribers = defineOperation({
   async run({ database, caller }, { params, body }) {
     const key = { project_id: caller.project_id, list_id: params.listId }
     if (!(await listExists(database, key))) throw notFound('list')
-    return importRows({ database, key, rows: inBatches(body.subscribers) })
+    return importRows({ database, key, rows: inBatches(body.subscribers.map(checkPerson)) })
   },
 
   csv: {
@@ -56,7 +67,16 @@ export async function importCsv(
   return importRows({ database, key, rows: csvRows(source.stream), onProgress: source.onProgress })
 }
 
-function* inBatches(people: { email: string; name?: string | null | undefined }[]): Generator<RawRow[]> {
+/** The first that has the wrong shape refuses the whole, before anything is written. */
+function checkPerson(person: unknown, index: number): Person {
+  const { email, name = null } = (person ?? {}) as Record<string, unknown>
+  if (email === undefined) throw invalid(`subscribers[${index}].email`, 'is required')
+  if (typeof email !== 'string') throw invalid(`subscribers[${index}].email`, 'must be a string')
+  if (name !== null && typeof name !== 'string') throw invalid(`subscribers[${index}].name`, 'must be a string')
+  return { email, name }
+}
+
+function* inBatches(people: Person[]): Generator<RawRow[]> {
   for (let start = 0; start < people.length; start += chunkSize) {
     yield people.slice(start, start + chunkSize).map(({ email, name }, index) => ({ line: start + index + 1, email, name: name ?? '' }))
   }
