@@ -98,7 +98,12 @@ test('a command that is interrupted leaves no server behind', async () => {
 
 test('a start that is interrupted leaves no server behind either', async () => {
   const program = fileURLToPath(new URL('../../bin/posthaste.js', import.meta.url))
-  const child = spawn(process.execPath, [program, 'start'], { env: { ...process.env, ...env }, stdio: 'ignore' })
+  // Nothing else of the tests' environment: a DATABASE_URL there would be taken for ours.
+  const child = spawn(process.execPath, [program, 'start'], {
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '/', ...env },
+    stdio: 'ignore',
+  })
+  after(() => child.kill('SIGKILL'))
   const pidFile = join(home, 'postgres', 'postmaster.pid')
   await until('the server begins', () => existsSync(pidFile), { withinMs: 20_000, everyMs: 2 })
   child.kill('SIGTERM')
