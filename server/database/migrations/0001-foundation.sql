@@ -137,8 +137,7 @@ create table contacts (
   primary key (project_id, id)
 );
 create unique index contacts_email on contacts (project_id, email_key);
--- New entries wait in a list that somebody's insert must clear when it is full; a short list is a short wait.
-create index contacts_search on contacts using gin (search_text gin_trgm_ops) with (gin_pending_list_limit = 512);
+create index contacts_search on contacts using gin (search_text gin_trgm_ops);
 -- Partial: people who never did anything are ordered by id, and cost an import nothing here.
 create index contacts_top on contacts (project_id, engagement desc, id desc) where engagement > 0;
 create index contacts_active on contacts (project_id, last_activity_at desc, id desc) where last_activity_at is not null;
