@@ -1,11 +1,10 @@
-import { lookup } from 'node:dns/promises'
-import { createServer as createSocket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { type Clock, systemClock } from './base/clock.ts'
 import { type Config, ConfigError } from './base/config.ts'
 import { reasonOf } from './base/errors.ts'
 import type { Log } from './base/log.ts'
+import { portProblem } from './base/port.ts'
 import { createSecrets, loadSecretKey } from './base/secrets.ts'
 import { connectDatabase, type DatabaseServer, dataDirOf } from './database/connect.ts'
 import { type Database, openDatabase } from './database/database.ts'
@@ -79,29 +78,15 @@ export async function startPosthaste({ config, log, clock = systemClock, server 
 
 /** Looked at before anything is made: a first start that fails later would have shown its key to nobody. */
 async function refuseTakenPort({ HOST, PORT }: Config): Promise<void> {
-  // `localhost` is two addresses on most machines, and both are wanted.
-  const addresses = await lookup(HOST, { all: true }).catch(() => [{ address: HOST }])
-  for (const { address } of addresses) await tryToListen(address, PORT)
-}
-
-function tryToListen(address: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const probe = createSocket()
-    probe.once('error', ({ code, message }: NodeJS.ErrnoException) => {
-      // The system names an address that this machine does not have, such as ::1 without IPv6.
-      if (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT') resolve()
-      else if (code === 'EADDRINUSE')
-        reject(new ConfigError(`Port ${port} is already in use. Stop the program that has it, or choose another: PORT=8081 npm start`))
-      else if (code === 'EACCES')
-        reject(
-          new ConfigError(
-            `Port ${port} may not be opened by this user. Ports below 1024 are the system's; choose another: PORT=8080 npm start`,
-          ),
-        )
-      else reject(new ConfigError(`HOST ${address}, port ${port} cannot be opened: ${message}`))
-    })
-    probe.listen(port, address, () => probe.close(() => resolve()))
-  })
+  const problem = await portProblem(HOST, PORT)
+  if (problem === null) return
+  if (problem === 'EADDRINUSE')
+    throw new ConfigError(`Port ${PORT} is already in use. Stop the program that has it, or choose another: PORT=8081 npm start`)
+  if (problem === 'EACCES')
+    throw new ConfigError(
+      `Port ${PORT} may not be opened by this user. Ports below 1024 are the system's; choose another: PORT=8080 npm start`,
+    )
+  throw new ConfigError(`HOST ${HOST}, port ${PORT} cannot be opened (${problem}).`)
 }
 
 /** Ready when the database answers and has the schema that this code needs. Asked at most once a second: anybody may ask. */

@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises'
-import { createServer } from 'node:net'
 import type { Config } from '../base/config.ts'
 import { reasonOf } from '../base/errors.ts'
+import { portProblem } from '../base/port.ts'
 import { createTransport } from '../delivery/transports/index.ts'
 import { type Check, within } from './doctor-check.ts'
 
@@ -10,7 +10,7 @@ const answerMs = 3_000
 export async function checkHttpPort({ HOST, PORT, ROLES }: Config): Promise<Check> {
   const name = 'http port'
   if (!ROLES.includes('http')) return { name, state: 'good', seen: `not needed: ROLES is ${ROLES.join(',')}` }
-  const problem = await tryToListen(HOST, PORT)
+  const problem = await portProblem(HOST, PORT)
   if (problem === null) return { name, state: 'good', seen: `${PORT} is free` }
   if (problem !== 'EADDRINUSE')
     return {
@@ -29,20 +29,11 @@ export async function checkHttpPort({ HOST, PORT, ROLES }: Config): Promise<Chec
 /** This release listens there only once it takes mail in, so it is told and not judged. */
 export async function checkSmtpPort({ HOST, SMTP_PORT }: Config): Promise<Check> {
   const name = 'smtp port'
-  const problem = await tryToListen(HOST, SMTP_PORT)
+  const problem = await portProblem(HOST, SMTP_PORT)
   if (problem === null) return { name, state: 'good', seen: `${SMTP_PORT} is free` }
   if (problem !== 'EADDRINUSE')
     return { name, state: 'warning', seen: `port ${SMTP_PORT} cannot be opened (${problem})`, next: 'Choose another: SMTP_PORT=2526.' }
   return { name, state: 'warning', seen: `${SMTP_PORT} is in use`, next: 'If that is not Posthaste, choose another: SMTP_PORT=2526.' }
-}
-
-/** Null when it can be had. */
-function tryToListen(host: string, port: number): Promise<string | null> {
-  return new Promise((resolve) => {
-    const probe = createServer()
-    probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
-    probe.listen(port, host, () => probe.close(() => resolve(null)))
-  })
 }
 
 /** What /readyz says, or null when that is no answer of ours. */

@@ -23,7 +23,7 @@ export const exportSuppressions = defineOperation({
 
 const pageSize = 5_000
 
-/** Page by page rather than one long query: a statement that runs for minutes would hold back every event consumer. */
+/** Page by page rather than one long query: a slow reader must not keep a database session, or hold up the vacuum, for hours. */
 async function* pagesOf(database: Database, project_id: ProjectId): AsyncGenerator<(string | null)[][]> {
   for (let after: Parameters<typeof pageSuppressions>[1]['after'] = null; ; ) {
     const rows = await pageSuppressions(database, { project_id, after, limit: pageSize })
