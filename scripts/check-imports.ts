@@ -11,7 +11,7 @@ const allowed: Record<string, string[]> = {
   mail: ['base'],
   jobs: ['base', 'database', 'features', 'operations', 'events', 'delivery'],
   events: ['base', 'database', 'operations', 'features'],
-  operations: ['base', 'database', 'mail', 'jobs', 'features'],
+  operations: ['base', 'database', 'mail', 'jobs', 'features', 'delivery'],
   delivery: ['base', 'database', 'mail', 'events'],
   features: ['base', 'database', 'mail', 'events', 'delivery', 'jobs', 'operations'],
   http: ['base', 'database', 'operations'],
@@ -28,6 +28,8 @@ const narrow: Record<string, RegExp> = {
   'jobs → features': /^jobs\/all-jobs\.ts$/,
   'jobs → events': /^jobs\/clean-up\.ts$/,
   'jobs → delivery': /^jobs\/clean-up\.ts$/,
+  // The transport is one of the services that the program is made of.
+  'operations → delivery': /^operations\/context\.ts$/,
   // Event data have the API's own shapes.
   'events → features': /^events\/catalogue\.ts$/,
 }

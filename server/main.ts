@@ -11,7 +11,7 @@ import { type Database, openDatabase } from './database/database.ts'
 import { migrate, newestMigration } from './database/migrate.ts'
 import { storeCapturedMessage } from './delivery/captured-messages.ts'
 import { createTransport } from './delivery/transports/index.ts'
-import { bootstrap } from './features/identity/index.ts'
+import { bootstrap, type FirstStart } from './features/identity/index.ts'
 import { allJobs } from './jobs/all-jobs.ts'
 import { startJobs } from './jobs/jobs.ts'
 import type { Services } from './operations/context.ts'
@@ -24,8 +24,8 @@ export interface Posthaste {
   services: Services
   /** Where the data lives, for people to read. */
   place: string
-  /** The owner's first key, on the very first start only. */
-  firstKey: string | null
+  /** What the owner gets on the very first start, once: a key, and a link that signs them in. */
+  first: FirstStart | null
   http: FastifyInstance | null
   stop(): Promise<void>
 }
@@ -54,22 +54,22 @@ export async function startPosthaste({ config, log, clock = systemClock, server 
     const database = openDatabase({ connection: databaseServer.connection, clock, log })
     stops.push(() => database.close())
     const secrets = createSecrets(loadSecretKey(config.SECRET_KEY, dataDirOf(config)))
-    const firstKey = await bootstrap(database, config, secrets)
+    const first = await bootstrap(database, config, secrets)
     const jobs = await startJobs(database, log, allJobs)
     stops.push(() => jobs.stop())
-    const services: Services = { database, clock, log, config, secrets, jobs }
     const transport = createTransport(config.OUTBOUND, {
       storeCapturedMessage: (message) => storeCapturedMessage(database, message, clock.now()),
     })
     stops.push(() => transport.close())
+    const services: Services = { database, clock, log, config, secrets, jobs, transport }
 
     const has = (role: Config['ROLES'][number]) => config.ROLES.includes(role)
     if (has('consumers')) stops.push(await startConsumersRole(services))
-    if (has('sender')) stops.push(startSenderRole(services, transport))
+    if (has('sender')) stops.push(startSenderRole(services))
     if (has('scheduler')) stops.push(await startSchedulerRole(services))
     const http = has('http') ? await startHttpRole(services, { isReady: createReadiness(database) }) : null
     if (http) stops.push(() => http.close())
-    return { services, place: databaseServer.place, firstKey, http, stop }
+    return { services, place: databaseServer.place, first, http, stop }
   } catch (error) {
     await stop()
     throw error

@@ -141,6 +141,36 @@ export const settings = {
     default: '60',
     about: 'Requests a minute for each key, and for each address without one.',
   }),
+  SIGN_UPS: setting({
+    schema: z.enum(['open', 'invited'], { error: 'must be open or invited' }),
+    default: 'open',
+    about: 'Who may make an account by signing in: anybody, or only people who were invited to a project.',
+  }),
+  CODES_PER_HOUR: setting({
+    schema: positive,
+    default: (s) => (isLocal(s) ? '1000' : '30'),
+    default_text: '`30`; `1000` on localhost',
+    about: 'How many sign-in and claim codes one network address may ask for in an hour. One mailbox gets at most five, whoever asks.',
+  }),
+  AGENT_SIGN_UPS: setting({
+    schema: z
+      .enum(['anonymous,email', 'anonymous', 'email', 'off'], { error: 'must be anonymous,email, or one of the two, or off' })
+      .transform((text) => text.split(',') as ('anonymous' | 'email' | 'off')[]),
+    default: 'anonymous,email',
+    about: 'How agents may register at /agent/auth: without anybody, with a person’s e-mail address, both or not at all.',
+  }),
+  AGENT_REGISTRATIONS_PER_HOUR: setting({
+    schema: positive,
+    default: (s) => (isLocal(s) ? '1000' : '5'),
+    default_text: '`5`; `1000` on localhost',
+    about:
+      'How many agents may register anonymously from one network address in an hour; with an e-mail address twelve times as many; from everywhere together twenty times as many.',
+  }),
+  CLAIM_WIDENS_FIRST_KEY: setting({
+    schema: flag,
+    default: 'true',
+    about: 'Whether the key that an agent registered with may write, too, once a human has claimed the agent. Its new key always may.',
+  }),
   ALLOW_PRIVATE_WEBHOOKS: setting({
     schema: flag,
     default: 'false',

@@ -1,11 +1,24 @@
 /** Every failure that a caller may read: its code and its status. The only table that knows both. */
 const statusByCode = {
+  anonymous_not_enabled: 400,
+  otp_not_generated: 400,
+  unsupported_credential_type: 400,
+  verified_email_not_enabled: 400,
+  invalid_claim_token: 401,
+  otp_invalid: 401,
   unauthorized: 401,
   limit_exceeded: 402,
+  spending_cap_reached: 402,
   forbidden: 403,
   not_found: 404,
   method_not_allowed: 405,
+  already_subscribed: 409,
+  claimed_or_in_flight: 409,
   conflict: 409,
+  previously_claimed: 409,
+  claim_expired: 410,
+  otp_attempts_exceeded: 410,
+  otp_expired: 410,
   payload_too_large: 413,
   validation_error: 422,
   rate_limited: 429,
@@ -24,6 +37,10 @@ interface ErrorDetail {
   /** The input field that was wrong, as the caller wrote it: `subscribers[3].email`. */
   field?: string
   headers?: Record<string, string>
+  /** Further members of `error` in the body, for programs to go on with. */
+  members?: Record<string, unknown>
+  /** RFC 9457: makes the body a problem document as well. */
+  problem?: { type: string; title: string; challengeId?: string }
 }
 
 /** A failure with a public side (code and message) and a private one (cause). Anything else thrown is a 500. */
@@ -31,6 +48,8 @@ export class ApiError extends Error {
   readonly code: ErrorCode
   readonly field: string | undefined
   readonly headers: Record<string, string>
+  readonly members: Record<string, unknown>
+  readonly problem: ErrorDetail['problem']
 
   constructor(code: ErrorCode, message: string, detail: ErrorDetail = {}) {
     super(message, { cause: detail.cause })
@@ -38,6 +57,8 @@ export class ApiError extends Error {
     this.code = code
     this.field = detail.field
     this.headers = detail.headers ?? {}
+    this.members = detail.members ?? {}
+    this.problem = detail.problem
   }
 
   get status(): number {

@@ -8,11 +8,31 @@ import { z } from 'zod'
  */
 export type Id<Prefix extends IdPrefix> = string & { readonly idPrefix: Prefix }
 
-export type IdPrefix = 'usr' | 'prj' | 'key' | 'lst' | 'sub' | 'con' | 'mbx' | 'post' | 'evt' | 'msg' | 'grp' | 'eml' | 'cal'
+export type IdPrefix =
+  | 'usr'
+  | 'prj'
+  | 'key'
+  | 'ses'
+  | 'inv'
+  | 'reg'
+  | 'lst'
+  | 'sub'
+  | 'con'
+  | 'mbx'
+  | 'post'
+  | 'evt'
+  | 'msg'
+  | 'grp'
+  | 'eml'
+  | 'cal'
 
 export type UserId = Id<'usr'>
 export type ProjectId = Id<'prj'>
 export type KeyId = Id<'key'>
+export type SessionId = Id<'ses'>
+export type InviteId = Id<'inv'>
+export type RegistrationId = Id<'reg'>
+export type EmailId = Id<'eml'>
 export type ListId = Id<'lst'>
 export type SubscriberId = Id<'sub'>
 export type ContactId = Id<'con'>

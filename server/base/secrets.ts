@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { OperatorError } from './errors.ts'
@@ -9,10 +9,20 @@ import { OperatorError } from './errors.ts'
  */
 export type TokenPurpose = 'confirm' | 'unsubscribe'
 
+/** What is kept in the database and must not be readable there. */
+export type SealPurpose = 'oauth'
+/** What is compared, not read: short codes and challenge ids. */
+export type MacPurpose = 'email_code' | 'payment_challenge' | 'oauth_cookies'
+
 export interface Secrets {
   sign(purpose: TokenPurpose, payload: Buffer): string
   /** The payload, or null for anything that was not signed here for this purpose. */
   verify(purpose: TokenPurpose, token: string): Buffer | null
+  /** HMAC-SHA-256 with a key of its own: what has too few values for a plain hash. */
+  mac(purpose: MacPurpose, text: string): Buffer
+  /** Encrypts for storage (AES-256-GCM). `about` ties the text to its place: moved to another row, it does not open. */
+  seal(purpose: SealPurpose, about: string, text: string): Buffer
+  open(purpose: SealPurpose, about: string, sealed: Buffer): string
   /** Tells two keys apart without revealing either: kept in the database, so that a process with another key refuses to start. */
   fingerprint: string
 }
@@ -47,9 +57,29 @@ export function createSecrets(secretKey: string): Secrets {
       if (!timingSafeEqual(bytes.subarray(-signatureBytes), signatureOf(purpose, body))) return null
       return body.subarray(1)
     },
+    mac: (purpose, text) =>
+      createHmac('sha256', keyFor(`mac:${purpose}`))
+        .update(text)
+        .digest(),
+    seal(purpose, about, text) {
+      const nonce = randomBytes(12)
+      const cipher = createCipheriv('aes-256-gcm', keyFor(`seal:${purpose}`), nonce).setAAD(Buffer.from(about))
+      const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+      return Buffer.concat([Buffer.of(version), nonce, cipher.getAuthTag(), body])
+    },
+    open(purpose, about, sealed) {
+      if (sealed[0] !== version) throw new Error('sealed by a release that this one does not know')
+      const decipher = createDecipheriv('aes-256-gcm', keyFor(`seal:${purpose}`), sealed.subarray(1, 13), { authTagLength: 16 })
+      decipher.setAAD(Buffer.from(about)).setAuthTag(sealed.subarray(13, 29))
+      return Buffer.concat([decipher.update(sealed.subarray(29)), decipher.final()]).toString('utf8')
+    },
     fingerprint: keyFor('fingerprint').toString('hex').slice(0, 16),
   }
 }
+
+/** 256 bits of chance, for whoever holds it; only `hashOfSecret` of it is stored, and that cannot be guessed back. */
+export const makeSecret = (): string => randomBytes(32).toString('base64url')
+export const hashOfSecret = (secret: string): Buffer => createHash('sha256').update(secret).digest()
 
 /** SECRET_KEY when set; else the one kept beside the data, made on the first start. */
 export function loadSecretKey(given: string | null, dataDir: string): string {

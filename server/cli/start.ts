@@ -31,9 +31,9 @@ function stopOnSignal(starting: Promise<Posthaste>): void {
   }
 }
 
-function welcome({ services: { config }, place, firstKey, http }: Posthaste, ms: number): string {
+function welcome({ services: { config }, place, first, http }: Posthaste, ms: number): string {
   if (!http) return `Posthaste is running (${config.ROLES.join(', ')}), started in ${ms} ms. Data: ${place}`
-  const key = firstKey && firstKey !== config.BOOTSTRAP_API_KEY ? firstKey : '$KEY'
+  const shownKey = first && first.key !== config.BOOTSTRAP_API_KEY ? first.key : null
   return [
     '',
     `  Posthaste is running (started in ${ms} ms)`,
@@ -44,14 +44,17 @@ function welcome({ services: { config }, place, firstKey, http }: Posthaste, ms:
     ...(config.OUTBOUND === 'capture' ? [`  Captured mail             ${config.PUBLIC_URL}/dev/outbox`] : []),
     `  Data                      ${place}`,
     '',
-    ...(firstKey && firstKey === config.BOOTSTRAP_API_KEY
-      ? ['  Your API key is the one that BOOTSTRAP_API_KEY names.', '']
-      : firstKey
-        ? ['  Your API key, shown this once. Keep it:', '', `    ${firstKey}`, '']
+    ...(first
+      ? [`  Sign in as ${config.BOOTSTRAP_EMAIL} (works once, for an hour):`, '', `    ${first.signInUrl}`, '']
+      : ['  Sign in without mail:         npx posthaste sign-in']),
+    ...(shownKey
+      ? ['  Your API key, shown this once. Keep it:', '', `    ${shownKey}`, '']
+      : first
+        ? ['  Your API key is the one that BOOTSTRAP_API_KEY names.', '']
         : ['  Lost your key? Make another:  npx posthaste keys create --name laptop', '']),
     '  Try it:',
     '',
-    `    curl -X POST ${config.API_URL}/lists -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" -d '{"name":"My newsletter"}'`,
+    `    curl -X POST ${config.API_URL}/lists -H "Authorization: Bearer ${shownKey ?? '$KEY'}" -H "Content-Type: application/json" -d '{"name":"My newsletter"}'`,
     '',
     '  Ctrl-C stops it.',
     '',

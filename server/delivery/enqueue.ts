@@ -11,15 +11,20 @@ export interface NewMessage {
   kind: string
   /** On whose behalf it goes out, for the recipient's history. */
   list_id?: ListId
+  /** It has a code or a link in it that opens something: its text is not kept once it has left. */
+  isSecret?: boolean
   mail: Omit<OutgoingMail, 'message_id' | 'date'>
 }
 
 /** Queued with the change that asks for it: the mail goes out if and only if the change is committed. */
-export async function enqueueMessage(tx: Transaction, { project_id, kind, list_id, mail }: NewMessage): Promise<MessageId> {
+export async function enqueueMessage(
+  tx: Transaction,
+  { project_id, kind, list_id, isSecret = false, mail }: NewMessage,
+): Promise<MessageId> {
   const id = newId<'msg'>()
   await tx.run`
-    insert into messages (project_id, id, kind, list_id, recipient, recipient_key, mail, next_attempt_at, created_at)
-    values (${project_id}, ${id}, ${kind}, ${list_id ?? null}, ${mail.to}, ${keyOf(mail.to)}, ${JSON.stringify(mail)}, ${tx.now}, ${tx.now})`
+    insert into messages (project_id, id, kind, list_id, is_secret, recipient, recipient_key, mail, next_attempt_at, created_at)
+    values (${project_id}, ${id}, ${kind}, ${list_id ?? null}, ${isSecret}, ${mail.to}, ${keyOf(mail.to)}, ${JSON.stringify(mail)}, ${tx.now}, ${tx.now})`
   tx.afterCommit(() => wake('messages'))
   return id
 }

@@ -98,7 +98,8 @@ async function settle({ database, clock }: MessageSender, message: Claimed, outc
   const status = again ? 'queued' : outcome.kind === 'deferred' ? 'failed' : outcome.kind
   await database.run`
     update messages set status = ${status}, smtp_code = ${outcome.smtp_code},
-      reason = ${outcome.kind === 'delivered' ? null : outcome.reason}, next_attempt_at = ${again ?? now}, settled_at = ${again ? null : now}
+      reason = ${outcome.kind === 'delivered' ? null : outcome.reason}, next_attempt_at = ${again ?? now}, settled_at = ${again ? null : now},
+      mail = case when is_secret and ${again === null}::boolean then jsonb_build_object('subject', mail->'subject') else mail end
     where project_id = ${message.project_id} and id = ${message.id} and status = 'sending' and attempts = ${message.attempts}`
 }
 

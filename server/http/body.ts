@@ -1,6 +1,13 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError } from '../base/errors.ts'
 import { refuseUnstorable } from '../operations/check-input.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The body as it came, for digests. */
+    rawBody: Buffer | null
+  }
+}
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -9,8 +16,12 @@ const suspicious = /\\u(0000|d[89a-f])/i
 
 /** JSON is read whole and checked; CSV goes through as a stream. Anything else is refused by Fastify, and said in errors.ts. */
 export function acceptBodies(app: FastifyInstance): void {
+  app.decorateRequest('rawBody', null)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) => parseJson(body))
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
+    request.rawBody = body
+    return parseJson(body)
+  })
   app.addContentTypeParser('text/csv', async (_request: unknown, payload: unknown) => payload)
 }
 

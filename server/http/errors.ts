@@ -14,9 +14,12 @@ export function sendError(log: Log, error: unknown, request: FastifyRequest, rep
   return reply
     .code(failure.status)
     .headers(failure.headers)
-    .type('application/json; charset=utf-8')
-    .send(JSON.stringify(errorBody(failure)))
+    .type(failure.problem ? 'application/problem+json' : 'application/json; charset=utf-8')
+    .send(JSON.stringify(isEnveloped(request) ? { ok: false, ...errorBody(failure) } : errorBody(failure)))
 }
+
+/** The agent endpoints answer `{ ok, data }` and `{ ok, error }`. */
+export const isEnveloped = (request: FastifyRequest): boolean => request.routeOptions.config.isEnveloped === true
 
 /** Not the error itself: what PostgreSQL says in its `detail` quotes the row, addresses included. */
 const reasonFor = (error: unknown) => {
@@ -24,7 +27,10 @@ const reasonFor = (error: unknown) => {
   return { reason: message, code, constraint }
 }
 
-export const errorBody = (failure: ApiError) => ({ error: { code: failure.code, message: failure.message } })
+export const errorBody = ({ code, message, status, members, problem }: ApiError) => ({
+  ...(problem ? { ...problem, status, detail: message } : {}),
+  error: { code, message, ...members },
+})
 
 function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error

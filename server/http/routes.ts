@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { isIP } from 'node:net'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -5,12 +6,13 @@ import { ApiError, invalid } from '../base/errors.ts'
 import type { Database, Transaction } from '../database/database.ts'
 import { leaveAuditRow } from '../operations/audit.ts'
 import { checkInput, refuseUnstorable } from '../operations/check-input.ts'
-import type { Caller, Context, Services } from '../operations/context.ts'
-import { csvDownload, type Download, type Operation } from '../operations/define-operation.ts'
+import type { Caller, Context, OpenContext, RequestFacts, Services } from '../operations/context.ts'
+import { Answer, csvDownload, type Download, type Operation } from '../operations/define-operation.ts'
 import { Page } from '../operations/page.ts'
 import { presenterOf } from '../operations/present.ts'
-import { type Authenticate, bearerOf, refuseForbidden, refuseStranger } from './credentials.ts'
+import { type Authenticate, bearerOf, paymentOf, refuseForbidden, refuseStranger } from './credentials.ts'
 import { type Allowance, addressSubject, type RateLimit } from './rate-limit.ts'
+import { refuseOtherSpace } from './space.ts'
 
 export interface HttpParts {
   services: Services
@@ -22,6 +24,9 @@ export interface HttpParts {
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | null
+  }
+  interface FastifyContextConfig {
+    isEnveloped?: boolean
   }
 }
 
@@ -36,19 +41,20 @@ export function admitRequests(app: FastifyInstance, parts: HttpParts): void {
       // Also when nobody can be recognised because the database is away: the headers are on every answer.
       refuseTooMany(takeAllowance(parts, request, reply))
     }
+    refuseOtherSpace(request)
   })
 }
 
 /** Counts the request for its key, or for its address without one, and tells what is left. */
 export function takeAllowance({ rateLimit }: HttpParts, request: FastifyRequest, reply: FastifyReply): Allowance {
-  const allowance = rateLimit.take(
-    request.caller?.key_id ?? addressSubject(isIP(request.ip) ? request.ip : (request.socket.remoteAddress ?? '')),
-  )
+  const allowance = rateLimit.take(request.caller?.counted_as ?? peerOf(request))
   reply.header('x-ratelimit-limit', allowance.limit)
   reply.header('x-ratelimit-remaining', allowance.remaining)
   reply.header('x-ratelimit-reset', allowance.reset)
   return allowance
 }
+
+const peerOf = (request: FastifyRequest): string => addressSubject(isIP(request.ip) ? request.ip : (request.socket.remoteAddress ?? ''))
 
 function refuseTooMany({ allowed, limit, retry_after }: Allowance): void {
   if (allowed) return
@@ -68,7 +74,9 @@ export function addOperation(app: FastifyInstance, { services }: HttpParts, oper
     bodyLimit: operation.bodyLimit ?? 1024 * 1024,
     // HEAD would run a whole export to throw it away.
     exposeHeadRoute: operation.result !== csvDownload,
+    config: { isEnveloped: operation.isEnveloped },
     onRequest: async (request) => {
+      if (operation.scope === 'none') return
       refuseStranger(request.caller, request.headers.authorization, metadataUrl)
       refuseForbidden(request.caller, operation, metadataUrl)
     },
@@ -80,12 +88,27 @@ export function addOperation(app: FastifyInstance, { services }: HttpParts, oper
 }
 
 /** Every mutation leaves an audit row, in the transaction that makes it. */
-function contextOf(services: Services, operation: Operation, request: FastifyRequest): Context {
-  const caller = request.caller as Caller // refuseStranger ran before
-  const context = { ...services, caller, request_id: request.id }
-  if (operation.method === 'GET') return context
+function contextOf(services: Services, operation: Operation, request: FastifyRequest): Context & OpenContext {
+  const caller = request.caller as Caller // refuseStranger ran before; open operations are given a context that has none
+  const context = { ...services, caller, request_id: request.id, peer: peerOf(request), request: factsOf(request) }
+  if (operation.method === 'GET' || operation.scope === 'none') return context
   const row = { project_id: caller.project_id, operation: operation.id, caller, target: targetOf(request.params), request_id: request.id }
   return { ...context, database: audited(services.database, (tx) => leaveAuditRow(tx, row)) }
+}
+
+const factsOf = (request: FastifyRequest): RequestFacts => ({
+  idempotency_key: idempotencyKeyOf(request.headers['idempotency-key']),
+  payment: paymentOf(request.headers['payment-authorization']),
+  bodyDigest: () =>
+    `sha-256=:${createHash('sha256')
+      .update(request.rawBody ?? '')
+      .digest('base64')}:`,
+})
+
+function idempotencyKeyOf(header: string | string[] | undefined): string | null {
+  if (header === undefined) return null
+  if (typeof header === 'string' && /^[\x21-\x7e]{1,256}$/.test(header)) return header
+  throw invalid('Idempotency-Key', 'must have 1 to 256 visible ASCII characters')
 }
 
 function audited(database: Database, leaveRow: (tx: Transaction) => Promise<unknown>): Database {
@@ -151,15 +174,19 @@ function answer(services: Services, operation: Operation, result: unknown, reque
     const { filename, stream } = result as Download
     return reply.type('text/csv; charset=utf-8').header('content-disposition', `attachment; filename="${filename}"`).send(stream)
   }
-  const value = result instanceof Page ? result.items : result
+  if (result instanceof Answer && result.isRepeat) reply.code(200)
+  if (result instanceof Answer && result.receipt !== null)
+    reply.header('payment-receipt', result.receipt).header('cache-control', 'private')
+  const value = result instanceof Page ? result.items : result instanceof Answer ? result.value : result
   if (result instanceof Page && result.next !== null)
     reply.header('link', `<${nextUrl(services, operation, request, result.next)}>; rel="next"`)
-  return reply.type('application/json; charset=utf-8').send(JSON.stringify(presenterOf(operation.result)(value)))
+  const shown = presenterOf(operation.result)(value)
+  return reply.type('application/json; charset=utf-8').send(JSON.stringify(operation.isEnveloped ? { ok: true, data: shown } : shown))
 }
 
 function nextUrl({ config }: Services, operation: Operation, request: FastifyRequest, cursor: string): string {
   // A proxy may send the whole address in the request line (RFC 9112 section 3.2.2); only its path is about us.
-  const path = request.url.replace(/^\w+:\/\/[^/]*/, '')
+  const path = request.originalUrl.replace(/^\w+:\/\/[^/]*/, '')
   const url = new URL((operation.base === 'api' ? config.API_URL.replace(/\/v1$/, '') : config.AUTH_URL) + path)
   url.searchParams.set('cursor', cursor)
   return url.href

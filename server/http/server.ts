@@ -7,6 +7,7 @@ import { acceptBodies } from './body.ts'
 import { errorBody, sendError } from './errors.ts'
 import { openApiDocument } from './openapi.ts'
 import { addOperation, admitRequests, type HttpParts, takeAllowance } from './routes.ts'
+import { rewriteSpace } from './space.ts'
 
 /** Null when this process can serve; else what it waits for. */
 export type ReadyCheck = () => Promise<string | null>
@@ -41,6 +42,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     // More than a request line can hold: a path too long to be right is not found like any other, with the headers that go with it.
     routerOptions: { maxParamLength: 16_384 },
     // Silence ends a connection; an upload that keeps moving may take as long as it needs.
+    rewriteUrl: rewriteSpace,
     connectionTimeout: 60_000,
     keepAliveTimeout: 65_000,
     // What still comes over an open connection while we stop is answered as ever, and the connection closed after it.

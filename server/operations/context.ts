@@ -4,18 +4,41 @@ import type { KeyId, MailboxId, ProjectId, UserId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import type { Secrets } from '../base/secrets.ts'
 import type { Database } from '../database/database.ts'
+import type { Transport } from '../delivery/transports/index.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 
 export const scopes = ['read', 'write', 'send', 'admin'] as const
 export type Scope = (typeof scopes)[number]
 
+/** What a member may be, and the most that a credential of theirs may do. Only an owner may end the project or make owners. */
+export const roleScopes = {
+  owner: scopes,
+  admin: scopes,
+  editor: ['read', 'write', 'send'],
+  viewer: ['read'],
+} as const satisfies Record<string, readonly Scope[]>
+export type Role = keyof typeof roleScopes
+export const roles = Object.keys(roleScopes) as [Role, ...Role[]]
+
+/** What a credential may do now: what it was made for, as far as its owner's role still reaches. */
+export const scopesWithin = (role: Role, wanted: readonly Scope[]): Scope[] =>
+  wanted.filter((scope) => (roleScopes[role] as readonly Scope[]).includes(scope))
+
 /** Who asks: the project is the tenant of every query that follows. */
 export interface Caller {
   user_id: UserId
   project_id: ProjectId
+  /** `owner/space`: where the project is reached at /{owner}/{space}/v1. */
+  space: string
+  role: Role
+  /** Null for people in a browser and for apps they let in. */
   key_id: KeyId | null
+  /** What requests are counted by: the key, or the app's grant. */
+  counted_as: string
   /** Set for a key that is bound to one mailbox. */
   mailbox_id: MailboxId | null
+  /** The mailbox that the agent behind a key was given: it may send from there without the scope to send. */
+  agent_mailbox_id: MailboxId | null
   scopes: readonly Scope[]
   /** When the credential ends, if it does: what it makes must not outlive it. */
   expires_at: Date | null
@@ -29,10 +52,28 @@ export interface Services {
   config: Config
   secrets: Secrets
   jobs: Jobs
+  transport: Transport
 }
 
 /** What an operation's rule may use. It never sees HTTP. */
 export interface Context extends Services {
   caller: Caller
   request_id: string
+  request: RequestFacts
+}
+
+/** For operations that ask for no credential. */
+export interface OpenContext extends Services {
+  request_id: string
+  /** Where the request came from, as limits count it: an IPv4 address, or the /64 of an IPv6 one. */
+  peer: string
+}
+
+/** What came beside the input, for operations that may be paid for and repeated. */
+export interface RequestFacts {
+  idempotency_key: string | null
+  /** The credential of `Payment-Authorization: Payment …`, undecoded. */
+  payment: string | null
+  /** RFC 9530 digest of the body as it came: `sha-256=:…:`. */
+  bodyDigest(): string
 }

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { ErrorCode } from '../base/errors.ts'
-import type { Context, Scope } from './context.ts'
+import type { Context, OpenContext, Scope } from './context.ts'
 import type { Page } from './page.ts'
 
 /**
@@ -15,10 +15,14 @@ interface Contract {
   path: `/${string}`
   /** `api` paths hang below `/v1`; `identity` paths stand at the root of AUTH_URL. */
   base?: 'api' | 'identity'
-  /** `any`: every valid credential will do. */
-  scope: Scope | 'any'
+  /** `any`: every valid credential will do. `none`: none is needed. */
+  scope: Scope | 'any' | 'none'
   /** A key bound to one mailbox is refused unless the operation says otherwise. */
   mailboxKeys?: 'refused' | 'allowed'
+  /** An agent without the scope may still ask, for the mailbox that it was given; the rule holds it to that. */
+  agentMailbox?: 'refused' | 'allowed'
+  /** May be paid for and repeated: takes Idempotency-Key and Payment-Authorization, and can answer 402 with a challenge. */
+  isPayable?: boolean
   summary: string
   description?: string
   status: 200 | 201 | 202 | 204
@@ -37,9 +41,23 @@ export interface Input<Params, Query, Body> {
 const none = z.object({})
 type None = typeof none
 
-type Result<R extends z.ZodType> = z.output<R> extends (infer Item)[] ? Item[] | Page<Item> : z.output<R>
+type Result<R extends z.ZodType> = z.output<R> extends (infer Item)[] ? Item[] | Page<Item> : z.output<R> | Answer<z.output<R>>
+
+/** A result with something to say beside it: that nothing was done again (200), or that a payment was taken. */
+export class Answer<Value> {
+  readonly value: Value
+  readonly isRepeat: boolean
+  /** The Payment-Receipt, encoded. */
+  readonly receipt: string | null
+  constructor(value: Value, { isRepeat = false, receipt = null }: { isRepeat?: boolean; receipt?: string | null }) {
+    this.value = value
+    this.isRepeat = isRepeat
+    this.receipt = receipt
+  }
+}
 
 interface Shape<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType, R extends z.ZodType> extends Contract {
+  scope: Scope | 'any'
   params?: P
   query?: Q
   body?: B
@@ -53,6 +71,10 @@ interface Shape<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodTyp
 export interface Operation extends Contract {
   base: 'api' | 'identity'
   mailboxKeys: 'refused' | 'allowed'
+  agentMailbox: 'refused' | 'allowed'
+  isPayable: boolean
+  /** Answers are `{ ok: true, data }` and `{ ok: false, error }`. */
+  isEnveloped: boolean
   params: z.ZodObject
   query: z.ZodObject
   body: z.ZodType | null
@@ -72,6 +94,9 @@ export const defineOperation = <
   ({
     base: 'api',
     mailboxKeys: 'refused',
+    agentMailbox: 'refused',
+    isPayable: false,
+    isEnveloped: false,
     ...shape,
     params: shape.params ?? none,
     query: shape.query ?? none,
@@ -79,6 +104,27 @@ export const defineOperation = <
     result: shape.result ?? null,
     csv: shape.csv ?? null,
   }) as Operation
+
+interface OpenShape<B extends z.ZodType, R extends z.ZodType> extends Omit<Contract, 'scope' | 'base' | 'mailboxKeys'> {
+  body: B
+  result: R
+  run(context: OpenContext, input: Input<unknown, unknown, z.output<B>>): Promise<z.output<R>>
+}
+
+/** An operation of the agent endpoints: no credential, at the root of AUTH_URL, answers in the envelope `{ ok, data }`. */
+export const defineAgentOperation = <B extends z.ZodType, R extends z.ZodType>(shape: OpenShape<B, R>): Operation =>
+  ({
+    base: 'identity',
+    scope: 'none',
+    mailboxKeys: 'allowed',
+    agentMailbox: 'allowed',
+    isPayable: false,
+    ...shape,
+    isEnveloped: true,
+    params: none,
+    query: none,
+    csv: null,
+  }) as unknown as Operation
 
 /** What a download operation's `run` answers, in place of JSON. */
 export interface Download {

@@ -33,8 +33,9 @@ const one = { users: 1, projects: 1, members: 1, keys: 1 }
 
 test('the first start makes one owner with a key of all scopes, every later one nothing', async (t) => {
   const { connection, database, count } = await freshDatabase(t)
-  const key = await bootstrap(database, readConfig({ BOOTSTRAP_EMAIL: 'Ann@Example.org' }), secrets)
-  assert.match(key ?? '', /^sk_[A-Za-z0-9]{38}$/)
+  const { key, signInUrl } = (await bootstrap(database, readConfig({ BOOTSTRAP_EMAIL: 'Ann@Example.org' }), secrets)) ?? assert.fail()
+  assert.match(signInUrl, /^http:\/\/localhost:8080\/sign-in\/link\/[\w-]{43}$/)
+  assert.match(key, /^sk_[A-Za-z0-9]{38}$/)
   assert.deepEqual(await count(), one)
   assert.equal(await bootstrap(database, readConfig({}), secrets), null)
   assert.deepEqual(await count(), one)
@@ -66,7 +67,7 @@ test('two whole programs that start at once on a new database both run, with one
 test('a key that was given beforehand is the owner’s', async (t) => {
   const { connection, database } = await freshDatabase(t)
   const given = 'sk_given0123456789abcdefgh'
-  assert.equal(await bootstrap(database, readConfig({ BOOTSTRAP_API_KEY: given }), secrets), given)
+  assert.equal((await bootstrap(database, readConfig({ BOOTSTRAP_API_KEY: given }), secrets))?.key, given)
   assert.equal(await bootstrap(database, readConfig({ BOOTSTRAP_API_KEY: 'sk_another0123456789abcdef' }), secrets), null)
   const app = await startApp({}, { connection })
   t.after(() => app.stop())

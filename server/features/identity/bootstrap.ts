@@ -5,9 +5,15 @@ import { parseAddress } from '../../mail/address.ts'
 import { scopes } from '../../operations/context.ts'
 import { insertToken, makeKey } from '../tokens/index.ts'
 import { findInstance, insertInstance, insertProject, insertUser, lockInstance } from './identity-queries.ts'
+import { makeSignInLink } from './sign-in-link.ts'
 
-/** On the very first start: makes the owner, the owner's project and a key with all scopes. Answers that key, or null ever after. */
-export function bootstrap(database: Database, config: Config, secrets: Secrets): Promise<string | null> {
+export interface FirstStart {
+  key: string
+  signInUrl: string
+}
+
+/** On the very first start: makes the owner, the owner's project, a key with all scopes and a way to sign in. Null ever after. */
+export function bootstrap(database: Database, config: Config, secrets: Secrets): Promise<FirstStart | null> {
   return database.transaction(async (tx) => {
     await lockInstance(tx)
     const instance = await findInstance(tx)
@@ -17,12 +23,12 @@ export function bootstrap(database: Database, config: Config, secrets: Secrets):
     }
     const owner = parseAddress(config.BOOTSTRAP_EMAIL)
     if (!owner.ok) throw new ConfigError(`BOOTSTRAP_EMAIL ${owner.problem}`)
-    const owner_id = await insertUser(tx, { email: owner.value.address, email_key: owner.value.key })
-    const project_id = await insertProject(tx, { name: 'My project', slug: 'owner', owner_id })
+    const owner_id = await insertUser(tx, { kind: 'human', email: owner.value.address, email_key: owner.value.key, slug: 'owner' })
+    const project_id = await insertProject(tx, { name: 'My project', slug: 'owner', owner_id, plan: 'unlimited' })
     await insertInstance(tx, { owner_project_id: project_id, secret_fingerprint: secrets.fingerprint })
     const key = config.BOOTSTRAP_API_KEY ?? makeKey(false)
     await insertToken(tx, { project_id, user_id: owner_id, name: 'First key', key, scopes, mailbox_id: null, expires_at: null })
-    return key
+    return { key, signInUrl: await makeSignInLink(tx, config, owner_id) }
   })
 }
 

@@ -28,17 +28,66 @@ export const findInstance = (db: Queryable) => db.first<Instance>`
 /** Taken before looking whether the installation is new, so that two processes that start at once make one owner. */
 export const lockInstance = (tx: Transaction) => tx.run`lock table instance in exclusive mode`
 
-export const insertUser = async (tx: Transaction, user: { email: string; email_key: string }): Promise<UserId> => {
+export interface NewUser {
+  kind: 'human' | 'agent'
+  email: string | null
+  email_key: string | null
+  slug: string
+  name?: string
+}
+
+export const insertUser = async (tx: Transaction, user: NewUser): Promise<UserId> => {
   const id = newId<'usr'>()
-  await tx.run`insert into users (id, kind, email, email_key, created_at) values (${id}, 'human', ${user.email}, ${user.email_key}, ${tx.now})`
+  await tx.run`
+    insert into users (id, kind, email, email_key, slug, name, created_at)
+    values (${id}, ${user.kind}, ${user.email}, ${user.email_key}, ${user.slug}, ${user.name ?? null}, ${tx.now})`
   return id
 }
 
-export const insertProject = async (tx: Transaction, project: { name: string; slug: string; owner_id: UserId }): Promise<ProjectId> => {
+export interface NewProject {
+  name: string
+  slug: string
+  owner_id: UserId
+  /** A name in PLANS, or `unlimited`. */
+  plan: string
+}
+
+/** The project, with its owner as the first member. */
+export const insertProject = async (tx: Transaction, project: NewProject): Promise<ProjectId> => {
   const id = newId<'prj'>()
-  await tx.run`insert into projects (id, name, slug, owner_id, created_at) values (${id}, ${project.name}, ${project.slug}, ${project.owner_id}, ${tx.now})`
+  await tx.run`
+    insert into projects (id, name, slug, owner_id, plan, created_at)
+    values (${id}, ${project.name}, ${project.slug}, ${project.owner_id}, ${project.plan}, ${tx.now})`
   await tx.run`insert into members (project_id, user_id, role, created_at) values (${id}, ${project.owner_id}, 'owner', ${tx.now})`
   return id
+}
+
+export interface UserRow {
+  id: UserId
+  kind: 'human' | 'agent'
+  email: string | null
+  email_key: string | null
+  name: string | null
+  slug: string
+  parent_id: UserId | null
+  disabled_at: Date | null
+}
+
+export const findUser = (db: Queryable, id: UserId) => db.first<UserRow>`select * from users where id = ${id}`
+
+export const findUserByAddress = (db: Queryable, email_key: string) => db.first<UserRow>`select * from users where email_key = ${email_key}`
+
+/** The project that a person's things go to when nothing else is said: the oldest they own. */
+export const findHomeProject = (db: Queryable, user_id: UserId) => db.first<{ id: ProjectId }>`
+  select id from projects where owner_id = ${user_id} and deleted_at is null order by id limit 1`
+
+/** Of `base`, `base-2`, … those that are in use, by a person or by a project. Held until the transaction ends: others take turns. */
+export const takenSlugs = async (tx: Transaction, base: string): Promise<Set<string>> => {
+  await tx.run`select pg_advisory_xact_lock(hashtextextended(${`slug ${base}`}, 0))`
+  const rows = await tx.many<{ slug: string }>`
+    select slug from users where slug = ${base} or slug like ${`${base}-%`}
+    union select slug from projects where slug = ${base} or slug like ${`${base}-%`}`
+  return new Set(rows.map((row) => row.slug))
 }
 
 export const insertInstance = (tx: Transaction, instance: { owner_project_id: ProjectId; secret_fingerprint: string }) => tx.run`

@@ -3,5 +3,18 @@ import { getMe } from './get-me.ts'
 
 export const identityOperations: Operation[] = [getMe]
 
-export { bootstrap } from './bootstrap.ts'
-export { findInstance, type Instance } from './identity-queries.ts'
+export { bootstrap, type FirstStart } from './bootstrap.ts'
+export { type CodeOutcome, type CodeRequest, issueCode, pruneCodes, tryCode } from './email-code.ts'
+export {
+  findHomeProject,
+  findInstance,
+  findUser,
+  findUserByAddress,
+  type Instance,
+  insertProject,
+  insertUser,
+  type UserRow,
+} from './identity-queries.ts'
+export { type Notice, sendNotice } from './notice.ts'
+export { findOrCreatePerson, freeSlug, type Person } from './people.ts'
+export { isSignInLink, makeSignInLink, takeSignInLink } from './sign-in-link.ts'

@@ -5,7 +5,7 @@ import { publish } from '../../events/publish.ts'
 import type { Context } from '../../operations/context.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
 import { insertListMailbox, toMailboxDetail } from '../mailboxes/index.ts'
-import { ListDetail, NewList, slugOf, toListDetail } from './list.ts'
+import { ListDetail, NewList, subdomainOf, toListDetail } from './list.ts'
 import { findList, insertList, type ListKey, lockName, takenSubdomains } from './list-queries.ts'
 
 export const createList = defineOperation({
@@ -36,7 +36,7 @@ export const createList = defineOperation({
 
 /** Takes `name`, `name-2`, …: the first that is free. Those who want the same name at the same moment take turns. */
 async function insertUnderFreeName({ config }: Context, tx: Transaction, key: ListKey, body: z.output<typeof NewList>) {
-  const base = slugOf(body.name)
+  const base = subdomainOf(body.name)
   await lockName(tx, base.replace(/(-\d+)+$/, '')) // `foo` and `foo-2` reach for the same names
   const taken = new Set((await takenSubdomains(tx, base, config.MAIL_DOMAIN)).map((row) => row.subdomain))
   let subdomain = base

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { idOf, type ListId, type MailboxId, type ProjectId } from '../../base/ids.ts'
+import { reservedNames, slugOf } from '../../base/slug.ts'
 import { email, line, text, timestamp } from '../../operations/schemas.ts'
 
 export const ListType = z.enum(['newsletter', 'waitlist', 'announcement'])
@@ -96,22 +97,9 @@ export const toListSummary = (row: ListRow): z.output<typeof ListSummary> => ({ 
 
 export const toListDetail = (row: ListRow): z.output<typeof ListDetail> => ({ ...row, ...sender(row), sender_domain: null })
 
-/** Names that belong to the installation, not to a list. */
-const reserved = new Set(
-  'www api app id auth mcp mail smtp imap mx ns rp bounce lists sites admin root postmaster abuse hostmaster webmaster noreply no-reply support help info static assets cdn status docs dev'.split(
-    ' ',
-  ),
-)
-
-/** `Café & Friends` → `cafe-friends`. Names without a Latin letter or digit get a plain word; the caller adds a number when taken. */
-export function slugOf(name: string): string {
-  const slug = name
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, 40)
-    .replace(/^-+|-+$/g, '')
+/** Names without a Latin letter or digit get a plain word; the caller adds a number when taken. */
+export function subdomainOf(name: string): string {
+  const slug = slugOf(name)
   if (slug === '') return 'list'
-  return reserved.has(slug) ? `${slug}-list` : slug
+  return reservedNames.has(slug) ? `${slug}-list` : slug
 }

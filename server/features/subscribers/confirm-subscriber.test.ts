@@ -35,7 +35,7 @@ test('looking at the link changes nothing, however often; the button confirms, o
   assert.match(page, /<form method="post"><button>/)
   assert.ok(page.includes(email) && page.includes('News'))
   assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'/)
-  assert.deepEqual([headers.get('referrer-policy'), headers.get('cache-control')], ['no-referrer', 'no-store'])
+  assert.deepEqual([headers.get('referrer-policy'), headers.get('cache-control')], ['same-origin', 'no-store'])
   assert.deepEqual((await project.get(path)).body.status, 'pending')
   assert.deepEqual(await project.events(), [])
   await assertCounts(app, project, list.id, { pending: 1 })

@@ -1,49 +1,30 @@
 import type { Clock } from '../../base/clock.ts'
 import type { KeyId } from '../../base/ids.ts'
 import type { Log } from '../../base/log.ts'
+import { rememberBriefly } from '../../base/recent.ts'
+import { hashOfSecret } from '../../base/secrets.ts'
 import type { Database } from '../../database/database.ts'
-import type { Caller } from '../../operations/context.ts'
-import { hashOfKey, type TokenRow } from './token.ts'
+import { type Caller, scopesWithin } from '../../operations/context.ts'
+import type { LiveToken } from './token.ts'
 import { findTokenByHash, touchToken } from './token-queries.ts'
 
-/** A revoked key must stop within a second on every node: no answer is reused for longer than this. */
-const trustedForMs = 500
 const noteUseEveryMs = 60_000
-const maxRemembered = 10_000
+const maxNoted = 10_000
 
-interface Known {
-  token: Promise<TokenRow | null>
-  until: number
-}
-
-/** Who a key belongs to. A busy key costs two look-ups a second, not one a request. */
-export function createAuthenticate({
-  database,
-  clock,
-  log,
-}: {
+interface Parts {
   database: Database
   clock: Clock
   log: Log
-}): (key: string) => Promise<Caller | null> {
-  const known = new Map<string, Known>()
+}
+
+/** Who a key belongs to. A busy key costs two look-ups a second, not one a request. */
+export function createAuthenticate({ database, clock, log }: Parts): (key: string) => Promise<Caller | null> {
+  const look = rememberBriefly((key) => findTokenByHash(database, hashOfSecret(key)))
   const noted = new Map<KeyId, number>()
 
-  const look = (key: string): Promise<TokenRow | null> => {
-    const at = performance.now()
-    const remembered = known.get(key)
-    if (remembered && remembered.until > at) return remembered.token
-    if (known.size >= maxRemembered) known.clear()
-    const token = findTokenByHash(database, hashOfKey(key))
-    known.set(key, { token, until: at + trustedForMs })
-    // A failed look-up must not be remembered as an answer.
-    token.catch(() => known.delete(key))
-    return token
-  }
-
-  const noteUse = (token: TokenRow, now: Date) => {
+  const noteUse = (token: LiveToken, now: Date) => {
     if (now.getTime() - (noted.get(token.id) ?? 0) < noteUseEveryMs) return
-    if (noted.size >= maxRemembered) noted.clear()
+    if (noted.size >= maxNoted) noted.clear()
     noted.set(token.id, now.getTime())
     touchToken(database, token.project_id, token.id, now).catch((error: Error) =>
       log.debug({ reason: error.message }, 'last_used_at is noted later'),
@@ -56,7 +37,19 @@ export function createAuthenticate({
     const now = clock.now()
     if (!token || (token.expires_at && token.expires_at <= now)) return null
     noteUse(token, now)
-    const { user_id, project_id, id: key_id, mailbox_id, scopes, expires_at } = token
-    return { user_id, project_id, key_id, mailbox_id, scopes, expires_at }
+    return callerOf(token)
   }
 }
+
+const callerOf = ({ id, role, scopes, user_id, project_id, space, mailbox_id, agent_mailbox_id, expires_at }: LiveToken): Caller => ({
+  user_id,
+  project_id,
+  space,
+  role,
+  key_id: id,
+  counted_as: id,
+  mailbox_id,
+  agent_mailbox_id,
+  scopes: scopesWithin(role, scopes),
+  expires_at,
+})

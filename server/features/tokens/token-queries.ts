@@ -1,8 +1,9 @@
 import { type KeyId, type MailboxId, newId, type ProjectId, type UserId } from '../../base/ids.ts'
+import { hashOfSecret } from '../../base/secrets.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import { nothing, sql } from '../../database/sql.ts'
 import type { Scope } from '../../operations/context.ts'
-import { hashOfKey, shownPrefix, type TokenRow } from './token.ts'
+import { type LiveToken, shownPrefix, type TokenRow } from './token.ts'
 
 export interface NewTokenRow {
   project_id: ProjectId
@@ -11,12 +12,13 @@ export interface NewTokenRow {
   key: string
   scopes: readonly Scope[]
   mailbox_id: MailboxId | null
+  agent_mailbox_id?: MailboxId | null
   expires_at: Date | null
 }
 
 export const insertToken = (tx: Transaction, token: NewTokenRow) => tx.first<TokenRow>`
-  insert into api_keys (project_id, id, user_id, name, prefix, hash, scopes, mailbox_id, expires_at, created_at)
-  values (${token.project_id}, ${newId<'key'>()}, ${token.user_id}, ${token.name}, ${shownPrefix(token.key)}, ${hashOfKey(token.key)}, ${[...token.scopes]}, ${token.mailbox_id}, ${token.expires_at}, ${tx.now})
+  insert into api_keys (project_id, id, user_id, name, prefix, hash, scopes, mailbox_id, agent_mailbox_id, expires_at, created_at)
+  values (${token.project_id}, ${newId<'key'>()}, ${token.user_id}, ${token.name}, ${shownPrefix(token.key)}, ${hashOfSecret(token.key)}, ${[...token.scopes]}, ${token.mailbox_id}, ${token.agent_mailbox_id ?? null}, ${token.expires_at}, ${tx.now})
   returning *`
 
 export const pageTokens = (db: Queryable, project_id: ProjectId, after: string | null, limit: number) => db.many<TokenRow>`
@@ -26,8 +28,18 @@ export const pageTokens = (db: Queryable, project_id: ProjectId, after: string |
 export const deleteToken = async (tx: Transaction, project_id: ProjectId, id: KeyId): Promise<boolean> =>
   (await tx.run`delete from api_keys where project_id = ${project_id} and id = ${id}`) === 1
 
-/** The one query that goes without a project: the key's hash is what tells the project. */
-export const findTokenByHash = (db: Queryable, hash: Buffer) => db.first<TokenRow>`select * from api_keys where hash = ${hash}`
+/**
+ * The one query that goes without a project: the key's hash is what tells the project. A key ends with its owner's membership, with an
+ * agent that is switched off, and with the project.
+ */
+export const findTokenByHash = (db: Queryable, hash: Buffer) => db.first<LiveToken>`
+  select k.*, m.role, owner.slug || '/' || p.slug as space
+  from api_keys k
+  join members m on m.project_id = k.project_id and m.user_id = k.user_id
+  join users u on u.id = k.user_id and u.disabled_at is null
+  join projects p on p.id = k.project_id and p.deleted_at is null
+  join users owner on owner.id = p.owner_id
+  where k.hash = ${hash}`
 
 export const touchToken = (db: Queryable, project_id: ProjectId, id: KeyId, at: Date) => db.run`
   update api_keys set last_used_at = ${at} where project_id = ${project_id} and id = ${id} and (last_used_at is null or last_used_at < ${at})`

@@ -1,8 +1,8 @@
-import { createHash, randomInt } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'
 import { idOf, type KeyId, type MailboxId, type ProjectId, type UserId } from '../../base/ids.ts'
-import { type Scope, scopes } from '../../operations/context.ts'
+import { type Role, type Scope, scopes } from '../../operations/context.ts'
 import { line, timestamp } from '../../operations/schemas.ts'
 
 export interface TokenRow {
@@ -13,6 +13,7 @@ export interface TokenRow {
   prefix: string
   scopes: Scope[]
   mailbox_id: MailboxId | null
+  agent_mailbox_id: MailboxId | null
   created_at: Date
   last_used_at: Date | null
   expires_at: Date | null
@@ -65,8 +66,11 @@ export function makeKey(boundToMailbox: boolean): string {
   return body + checksum
 }
 
-/** Only this is stored. The key has 190 bits of chance in it, so a plain hash cannot be guessed back. */
-export const hashOfKey = (key: string): Buffer => createHash('sha256').update(key).digest()
-
 /** Enough to recognise a key by, far too little to use it. */
 export const shownPrefix = (key: string): string => key.slice(0, key.startsWith('sk_mbx_') ? 11 : 7)
+
+/** A key with what decides over it now: where it belongs, and what its owner may still do there. */
+export interface LiveToken extends TokenRow {
+  role: Role
+  space: string
+}

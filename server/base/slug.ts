@@ -1,0 +1,16 @@
+/** `Café & Friends` → `cafe-friends`: Latin letters, digits and hyphens, at most 40. Empty for a name that has none of them. */
+export const slugOf = (name: string): string =>
+  name
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 40)
+    .replace(/^-+|-+$/g, '')
+
+/** Names that belong to the installation, not to a list, a mailbox or a person. */
+export const reservedNames: ReadonlySet<string> = new Set(
+  'www api app id auth mcp mail smtp imap mx ns rp bounce lists sites admin root postmaster abuse hostmaster webmaster noreply no-reply support help info static assets cdn status docs dev agent account oauth sign-in invites reference posthaste'.split(
+    ' ',
+  ),
+)

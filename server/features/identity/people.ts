@@ -1,0 +1,33 @@
+import type { ProjectId, UserId } from '../../base/ids.ts'
+import { reservedNames, slugOf } from '../../base/slug.ts'
+import type { Transaction } from '../../database/database.ts'
+import { findHomeProject, findUserByAddress, insertProject, insertUser, takenSlugs } from './identity-queries.ts'
+
+export interface Person {
+  user_id: UserId
+  project_id: ProjectId
+  isNew: boolean
+}
+
+/** Whoever proved that an address is theirs: their account and home project, made now if there are none yet. */
+export async function findOrCreatePerson(tx: Transaction, address: { address: string; key: string }): Promise<Person> {
+  // Two proofs of one new address at the same moment make one account.
+  await tx.run`select pg_advisory_xact_lock(hashtextextended(${`person ${address.key}`}, 0))`
+  const known = await findUserByAddress(tx, address.key)
+  const home = known && (await findHomeProject(tx, known.id))
+  if (known && home) return { user_id: known.id, project_id: home.id, isNew: false }
+  const slug = await freeSlug(tx, address.key.slice(0, address.key.lastIndexOf('@')))
+  const user_id = known?.id ?? (await insertUser(tx, { kind: 'human', email: address.address, email_key: address.key, slug }))
+  const project_id = await insertProject(tx, { name: 'My project', slug, owner_id: user_id, plan: 'free' })
+  return { user_id, project_id, isNew: !known }
+}
+
+/** `name`, `name-2`, …: the first that neither a person nor a project has. */
+export async function freeSlug(tx: Transaction, name: string): Promise<string> {
+  const wanted = slugOf(name) || 'someone'
+  const base = reservedNames.has(wanted) ? `${wanted}-1` : wanted
+  const taken = await takenSlugs(tx, base.replace(/(-\d+)+$/, '') || base)
+  let slug = base
+  for (let number = 2; taken.has(slug); number++) slug = `${base}-${number}`
+  return slug
+}
