@@ -73,12 +73,29 @@ const bad: Record<keyof typeof settings, string[]> = {
   BOOTSTRAP_API_KEY: ['sk_', 'pk_0123456789abcdef0123', 'sk_0123456789abcdef 0123'],
   BOOTSTRAP_EMAIL: ['owner', 'owner@', 'Owner <owner@example.com>'],
   RATE_LIMIT_PER_MINUTE: ['0', '-5', 'many', '1.5'],
+  APP_REGISTRATIONS_PER_HOUR: ['0', 'many'],
   ALLOW_PRIVATE_WEBHOOKS: ['maybe', 'TRUE!'],
   WEBHOOK_BACKOFF_SECONDS: ['x', '30,x', '-1', ','],
   PAYMENTS: ['paypal'],
   STRIPE_SECRET_KEY: [],
+  STRIPE_PROFILE: ['acct_1', 'profile_'],
   STRIPE_API_URL: ['stripe'],
-  PLANS: [],
+  STRIPE_TOKEN_PARAMETER: ['a b', 'a[', 'a&b'],
+  PLANS: [
+    'free',
+    '[]',
+    'null',
+    '5',
+    '{}',
+    '{"free":100}',
+    '{"anonymous":1,"free":"many"}',
+    '{"anonymous":1,"free":1.5}',
+    '{"anonymous":1,"free":-1}',
+    '{"anonymous":1,"free":{}}',
+    '{"anonymous":1,"free":{"emails":1,"stripe":"x"}}',
+    '{"anonymous":1,"free":1,"Big One":5}',
+    '{"anonymous":1,"free":1,"unlimited":5}',
+  ],
   ACME_DIRECTORY_URL: ['letsencrypt'],
   HTTPS_PORT: ['https'],
   BLOB_URL: [],
@@ -106,4 +123,24 @@ test('what may hold a secret is not printed, other values are', () => {
   assert.ok(!refusal({ DATABASE_URL: 'mysql://user:hunter2@host/db' }).includes('hunter2'))
   assert.match(refusal({ LOG_LEVEL: 'loud' }), /^LOG_LEVEL is "loud", but/)
   assert.match(refusal({ PORT: '99999' }), /^PORT is "99999", but/)
+})
+
+test('plans are numbers or objects, and unlimited is always one of them', () => {
+  const free = { emails: 100, stripe_price: null, price_cents: null }
+  const unlimited = { emails: null, stripe_price: null, price_cents: null }
+  assert.deepEqual(readConfig({}).PLANS.free, free)
+  assert.deepEqual(readConfig({}).PLANS.unlimited, unlimited)
+  const PLANS = '{"anonymous":0,"free":100,"pro":{"emails":5000,"stripe_price":"price_1","price_cents":900}}'
+  assert.deepEqual(readConfig({ PLANS }).PLANS, {
+    unlimited,
+    anonymous: { ...free, emails: 0 },
+    free,
+    pro: { emails: 5000, stripe_price: 'price_1', price_cents: 900 },
+  })
+})
+
+test('Stripe needs an account to charge for', () => {
+  assert.match(refusal({ PAYMENTS: 'stripe' }), /^STRIPE_SECRET_KEY is needed/)
+  assert.match(refusal({ PAYMENTS: 'stripe', STRIPE_SECRET_KEY: 'sk_test_1' }), /^STRIPE_PROFILE is needed/)
+  assert.doesNotThrow(() => readConfig({ PAYMENTS: 'stripe', STRIPE_SECRET_KEY: 'sk_test_1', STRIPE_PROFILE: 'profile_1' }))
 })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { OperatorError } from './errors.ts'
+import { plans } from './plans.ts'
 
 /**
  * Every setting: its name in the environment, what it accepts, its default and what it is for. `docs/configuration.md` is made
@@ -171,10 +172,16 @@ export const settings = {
     default: 'true',
     about: 'Whether the key that an agent registered with may write, too, once a human has claimed the agent. Its new key always may.',
   }),
+  APP_REGISTRATIONS_PER_HOUR: setting({
+    schema: positive,
+    default: (s) => (isLocal(s) ? '1000' : '30'),
+    default_text: '`30`; `1000` on localhost',
+    about: 'How many OAuth apps may register themselves from one network address in an hour.',
+  }),
   ALLOW_PRIVATE_WEBHOOKS: setting({
     schema: flag,
     default: 'false',
-    about: `Lets webhooks reach private addresses, for development.${later('webhooks')}`,
+    about: 'Lets webhooks, and the look at what an OAuth app publishes about itself, reach private addresses, for development.',
   }),
   WEBHOOK_BACKOFF_SECONDS: setting({
     schema: secondsList,
@@ -185,18 +192,26 @@ export const settings = {
     schema: z.enum(['sandbox', 'stripe', 'off'], { error: 'must be sandbox, stripe or off' }),
     default: (s) => (isLocal(s) ? 'sandbox' : 'off'),
     default_text: '`sandbox` on localhost, `off` elsewhere',
-    about: `Card processor for sends over the plan.${later('plans and payment')}`,
+    about:
+      'Card processor for plans and for sends over the plan. `sandbox` charges nothing and takes test tokens; `stripe` needs STRIPE_SECRET_KEY and STRIPE_PROFILE; `off` sells nothing.',
   }),
-  STRIPE_SECRET_KEY: setting({
-    schema: z.string().min(1),
+  STRIPE_SECRET_KEY: setting({ schema: z.string().min(1), default: null, about: 'Key of the Stripe account.' }),
+  STRIPE_PROFILE: setting({
+    schema: z.string().regex(/^profile_\w+$/, 'must be a Stripe profile id, profile_…'),
     default: null,
-    about: `Key of the Stripe account.${later('plans and payment')}`,
+    about: 'Stripe profile that agents make their payment tokens for.',
   }),
-  STRIPE_API_URL: setting({ schema: url, default: null, about: `Address of the Stripe API, for tests.${later('plans and payment')}` }),
+  STRIPE_API_URL: setting({ schema: url, default: 'https://api.stripe.com', about: 'Address of the Stripe API; another one for tests.' }),
+  STRIPE_TOKEN_PARAMETER: setting({
+    schema: z.string().regex(/^\w+(\[\w+\])*$/, 'must be the name of a Stripe parameter, such as shared_payment_granted_token'),
+    default: 'shared_payment_granted_token',
+    about: 'Where Stripe expects the payment token of an agent; it has moved between preview versions of its API.',
+  }),
   PLANS: setting({
-    schema: z.string().min(1),
-    default: null,
-    about: `Plans and their monthly limits, as JSON.${later('plans and payment')}`,
+    schema: plans,
+    default: '{"anonymous":10,"free":100,"light":2000,"plus":10000,"max":30000}',
+    about:
+      'Plans and their e-mails a month, as JSON. A plan is a number, or {"emails":2000,"price_cents":900,"stripe_price":"price_…"}; plans with a `stripe_price` can be bought with PAYMENTS=stripe. `anonymous` and `free` must be there; `unlimited` always is. Keep a plan as long as a project has it: one that is gone counts as `free`.',
   }),
   ACME_DIRECTORY_URL: setting({ schema: url, default: null, about: `Certificate authority for site domains.${later('site domains')}` }),
   HTTPS_PORT: setting({
@@ -244,5 +259,12 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     }
     config[name] = parsed.data
   }
+  refuseStripeWithoutAccount(config as Config)
   return config as Config
+}
+
+function refuseStripeWithoutAccount(config: Config): void {
+  if (config.PAYMENTS !== 'stripe') return
+  for (const name of ['STRIPE_SECRET_KEY', 'STRIPE_PROFILE'] as const)
+    if (config[name] === null) throw new ConfigError(`${name} is needed with PAYMENTS=stripe. ${settings[name].about}`)
 }

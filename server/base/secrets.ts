@@ -7,12 +7,12 @@ import { OperatorError } from './errors.ts'
  * What is signed with SECRET_KEY. Each purpose has a key of its own, so that a token made for one can never pass for another.
  * A token is `version.payload.signature`, all base64url: short enough for a mail link, opaque to its reader.
  */
-export type TokenPurpose = 'confirm' | 'unsubscribe'
+export type TokenPurpose = 'confirm' | 'unsubscribe' | 'invite'
 
 /** What is kept in the database and must not be readable there. */
 export type SealPurpose = 'oauth'
 /** What is compared, not read: short codes and challenge ids. */
-export type MacPurpose = 'email_code' | 'payment_challenge' | 'oauth_cookies'
+export type MacPurpose = 'email_code' | 'payment_challenge' | 'oauth_cookies' | 'oauth_signing_key'
 
 export interface Secrets {
   sign(purpose: TokenPurpose, payload: Buffer): string

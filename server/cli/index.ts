@@ -35,6 +35,12 @@ const commands: Record<string, Command> = {
     options: { project: { type: 'string', value: 'SLUG', about: 'Whose key (default: the owner’s project)' } },
     load: async () => (await import('./keys-revoke.ts')).revokeKey,
   }),
+  'sign-in': command({
+    about: 'Print a link that signs somebody in once, without mail',
+    operands: [],
+    options: { email: { type: 'string', value: 'ADDRESS', about: 'Whom (default: the owner of this installation)' } },
+    load: async () => (await import('./sign-in.ts')).printSignInLink,
+  }),
   import: command({
     about: 'Add people who have agreed to be on a list, from a CSV file',
     operands: ['FILE'],

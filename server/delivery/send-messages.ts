@@ -3,8 +3,9 @@ import { formatId, type MessageId, type ProjectId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import { type Loop, startLoop } from '../base/loop.ts'
 import type { Database, Queryable } from '../database/database.ts'
-import { composeMessage, type OutgoingMail } from '../mail/compose.ts'
+import type { OutgoingMail } from '../mail/compose.ts'
 import { nextAttempt } from './retry-times.ts'
+import { sendNow } from './send-now.ts'
 import type { Outcome, Transport } from './transports/index.ts'
 
 /**
@@ -74,22 +75,8 @@ function tellOf({ log, transport }: MessageSender, { id }: Claimed, outcome: Out
   if (outcome.kind === 'deferred') inTrouble.add(transport)
 }
 
-async function attempt({ transport, mailDomain }: MessageSender, { id, mail, created_at }: Claimed): Promise<Outcome> {
-  const message_id = `${formatId('msg', id)}@${mailDomain}`
-  try {
-    const message = await composeMessage({ ...mail, message_id, date: created_at })
-    return await transport.send({ from: mail.from.address, to: mail.to }, message, { message_id, subject: mail.subject })
-  } catch (error) {
-    // Only composing can throw, and it will not go better next time.
-    return {
-      kind: 'bounced',
-      smtp_code: 554,
-      enhanced_code: '5.6.0',
-      reason: 'The message could not be put together.',
-      detail: (error as Error).message,
-    }
-  }
-}
+const attempt = ({ transport, mailDomain }: MessageSender, { id, mail, created_at }: Claimed): Promise<Outcome> =>
+  sendNow({ transport }, { ...mail, message_id: `${formatId('msg', id)}@${mailDomain}`, date: created_at })
 
 /** Whoever lost the lease in the meantime settles nothing: the count of attempts tells the claims apart. */
 async function settle({ database, clock }: MessageSender, message: Claimed, outcome: Outcome): Promise<void> {

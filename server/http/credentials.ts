@@ -1,9 +1,11 @@
 import { ApiError } from '../base/errors.ts'
 import type { Caller } from '../operations/context.ts'
-import type { Operation } from '../operations/define-operation.ts'
 
 /** Who a bearer credential belongs to, or null. */
 export type Authenticate = (credential: string) => Promise<Caller | null>
+
+/** Who a payment credential belongs to, for one operation, or null. */
+export type AuthenticatePayer = (credential: string, operation: string) => Promise<Caller | null>
 
 /** The credential of the Payment scheme, undecoded; 8 kB is twice what the draft asks a server to take. */
 export const paymentOf = (header: string | string[] | undefined): string | null =>
@@ -20,17 +22,5 @@ export function refuseStranger(caller: Caller | null, authorization: string | un
   const error = authorization ? ', error="invalid_token"' : ''
   throw new ApiError('unauthorized', message, {
     headers: { 'www-authenticate': `Bearer resource_metadata="${metadataUrl}", scope="read"${error}` },
-  })
-}
-
-/** What the operation declares, held against what the credential has. */
-export function refuseForbidden(caller: Caller, operation: Operation, metadataUrl: string): void {
-  if (caller.mailbox_id && operation.mailboxKeys === 'refused') {
-    throw new ApiError('forbidden', 'This key belongs to one mailbox and does not reach beyond it. Use a project-wide key.')
-  }
-  if (operation.scope === 'any' || operation.scope === 'none' || caller.scopes.includes(operation.scope)) return
-  if (operation.agentMailbox === 'allowed' && caller.agent_mailbox_id) return
-  throw new ApiError('forbidden', `This key lacks the scope "${operation.scope}". It has: ${caller.scopes.join(', ') || 'none'}.`, {
-    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${operation.scope}", resource_metadata="${metadataUrl}"` },
   })
 }

@@ -18,8 +18,9 @@ export function sendError(log: Log, error: unknown, request: FastifyRequest, rep
     .send(JSON.stringify(isEnveloped(request) ? { ok: false, ...errorBody(failure) } : errorBody(failure)))
 }
 
-/** The agent endpoints answer `{ ok, data }` and `{ ok, error }`. */
-export const isEnveloped = (request: FastifyRequest): boolean => request.routeOptions.config.isEnveloped === true
+/** The agent endpoints answer `{ ok, data }` and `{ ok, error }`, and so does what is asked beside them. */
+export const isEnveloped = (request: FastifyRequest): boolean =>
+  request.routeOptions.config.isEnveloped === true || request.url.startsWith('/agent/')
 
 /** Not the error itself: what PostgreSQL says in its `detail` quotes the row, addresses included. */
 const reasonFor = (error: unknown) => {

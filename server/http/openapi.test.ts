@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { validate } from 'mppx/discovery'
 import { startApp } from '../../tests/support/posthaste.ts'
 import { speaking } from '../../tests/support/project.ts'
 import { sendRaw } from '../../tests/support/raw-http.ts'
@@ -49,12 +50,26 @@ test('every operation is in it, with its parameters, its success and its errors,
       Object.keys(operation.query.shape),
     )
     assert.equal(found.requestBody !== undefined, operation.body !== null, operation.id)
-    for (const code of [operation.status, 401, 403, 429]) assert.ok(found.responses[code], `${operation.id} ${code}`)
+    for (const code of [operation.status, 429, ...(operation.scope === 'none' ? [] : [401, 403])])
+      assert.ok(found.responses[code], `${operation.id} ${code}`)
     assert.ok(found.summary.length > 0)
   }
   const all = Object.values(document.paths).flatMap(({ servers: _servers, ...methods }) => Object.values(methods))
   assert.equal(all.length, described.size)
   assert.equal(new Set(all.map((one) => one.operationId)).size, all.length)
+})
+
+test('what agents ask for needs no key, and is answered in their envelope', () => {
+  for (const { path, errors } of allOperations.filter((operation) => operation.isEnveloped)) {
+    const found = document.paths[path]?.post as Described & { security: unknown[] }
+    assert.deepEqual(found.security, [])
+    for (const [code, response] of Object.entries(found.responses)) {
+      const text = JSON.stringify(response.content)
+      assert.match(text, Number(code) < 300 ? /"required":\["ok","data"\]/ : /schemas\/AgentError/)
+    }
+    const told = JSON.stringify(found.responses)
+    for (const error of errors) assert.ok(told.includes(error), error)
+  }
 })
 
 test('the identity paths say where they live', () => {
@@ -99,4 +114,22 @@ test('a request that names the whole address, as proxies send it, is paged too',
   const answer = await sendRaw(app.url, `GET ${target} HTTP/1.1\r\nHost: elsewhere.example\r\nAuthorization: Bearer ${project.key}\r\n\r\n`)
   assert.equal(answer.status, 200, answer.body)
   assert.ok(answer.headers.link?.startsWith(`<${urls.API_URL}${path}?limit=1&cursor=`), answer.headers.link)
+})
+
+test('what may be paid for says how, in the words that payment clients look for', () => {
+  const payable = allOperations.filter((operation) => operation.isPayable)
+  assert.ok(payable.length > 0)
+  for (const { path, method } of payable) {
+    const found = document.paths[path]?.[method.toLowerCase()] as Described
+    const inHeader = found.parameters.filter((parameter) => parameter.in === 'header').map(({ name }) => name)
+    assert.deepEqual(inHeader, ['Idempotency-Key', 'Payment-Authorization'])
+    const refusal = found.responses['402'] as { headers: object; content: object }
+    assert.ok('WWW-Authenticate' in refusal.headers)
+    assert.ok('application/problem+json' in refusal.content)
+  }
+  const problems = validate(document)
+  assert.deepEqual(
+    problems.filter(({ severity }) => severity === 'error'),
+    [],
+  )
 })

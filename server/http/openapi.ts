@@ -3,6 +3,7 @@ import type { Config } from '../base/config.ts'
 import { type ErrorCode, statusOf } from '../base/errors.ts'
 import { scopes } from '../operations/context.ts'
 import { csvDownload, type Operation } from '../operations/define-operation.ts'
+import { payableHeaders, payableParameters, paymentInfo, paymentProblemSchema, paymentRequired } from './openapi-payment.ts'
 
 /** The interface description, made from the operations themselves: it cannot drift from what is served. */
 const apiVersion = '1.0.0'
@@ -13,9 +14,18 @@ const tags: Record<string, string> = {
   lists: 'Audiences: newsletters, waitlists and announcement lists',
   subscribers: 'The people on a list',
   contacts: 'A person across all lists of the project',
+  emails: 'Single e-mails: receipts, notices, codes',
   suppressions: 'Addresses that get no more mail from this project',
   tokens: 'API keys',
+  sessions: 'Browsers that somebody is signed in with',
   me: 'Who a key belongs to',
+  agents: 'Agents: how they register and are claimed, and how their human looks after them',
+  projects: 'Spaces, each with its own lists, contacts, mail and team',
+  members: 'Who works on the project, and as what',
+  invites: 'Asking people into the project, and being asked',
+  usage: 'What was sent this month, and what is left',
+  billing: 'Plans and the subscription to one',
+  overage: 'Sending more than the plan has',
 }
 
 const scopeText: Record<(typeof scopes)[number], string> = {
@@ -26,9 +36,22 @@ const scopeText: Record<(typeof scopes)[number], string> = {
 }
 
 const errorText: Partial<Record<ErrorCode, string>> = {
+  anonymous_not_enabled: 'Agents cannot register without a human on this server',
+  verified_email_not_enabled: 'Agents cannot register with an e-mail address on this server',
+  unsupported_credential_type: 'Only api_key can be asked for',
+  otp_not_generated: 'No code is open; ask for one first',
+  invalid_claim_token: 'The claim token is not known',
+  otp_invalid: 'The code is wrong',
+  claimed_or_in_flight: 'The agent has been claimed, or is being claimed just now',
+  previously_claimed: 'The agent has been claimed already',
+  claim_expired: 'The claim token has ended',
+  otp_expired: 'The code has ended; ask for a new one',
+  otp_attempts_exceeded: 'The code was tried too often; ask for a new one',
   unauthorized: 'No valid key was sent',
   forbidden: 'The key lacks the scope, or is bound to a mailbox',
   not_found: 'No such thing in this project',
+  already_subscribed: 'The project has this plan already',
+  provider_error: 'The other side refused, or gave no clear answer; the message says whether to try again',
   conflict: 'Somebody else changed it at the same time',
   payload_too_large: 'The body is too large',
   validation_error: 'A value is wrong; the message names the field',
@@ -36,12 +59,14 @@ const errorText: Partial<Record<ErrorCode, string>> = {
   service_unavailable: 'The database cannot be reached just now; try again in a few seconds',
 }
 
-export function openApiDocument(operations: Operation[], config: Pick<Config, 'API_URL' | 'AUTH_URL'>): Json {
+export function openApiDocument(operations: Operation[], config: Pick<Config, 'API_URL' | 'AUTH_URL' | 'PAYMENTS'>): Json {
   const components: Json = {}
   const paths: Record<string, Json> = {}
   for (const operation of operations) {
     paths[operation.path] ??= operation.base === 'identity' ? { servers: [{ url: config.AUTH_URL }] } : {}
-    Object.assign(paths[operation.path] as Json, { [operation.method.toLowerCase()]: describe(operation, components) })
+    const isSold = operation.isPayable && config.PAYMENTS !== 'off'
+    const described = { ...describe(operation, components), ...(isSold ? { 'x-payment-info': paymentInfo } : {}) }
+    Object.assign(paths[operation.path] as Json, { [operation.method.toLowerCase()]: described })
   }
   const used = new Set(operations.map(tagOf))
   return {
@@ -59,7 +84,7 @@ export function openApiDocument(operations: Operation[], config: Pick<Config, 'A
     tags: [...used].map((name) => ({ name, description: tags[name] ?? name })),
     paths,
     components: {
-      schemas: { ...components, Error: errorSchema },
+      schemas: { ...components, Error: errorSchema, AgentError: agentErrorSchema, PaymentProblem: paymentProblemSchema },
       responses: Object.fromEntries(
         [...new Set(operations.flatMap(errorCodesOf))].map((code) => [code, errorResponse(errorText[code] ?? code)]),
       ),
@@ -78,17 +103,26 @@ export function openApiDocument(operations: Operation[], config: Pick<Config, 'A
 const tagOf = (operation: Operation): string => operation.id.split('.')[0] as string
 
 function describe(operation: Operation, components: Json): Json {
-  const scope = operation.scope === 'any' ? 'Any valid key will do.' : `Needs the scope \`${operation.scope}\`.`
   return {
     operationId: operation.id.replaceAll(/\.(\w)/g, (_dot, letter: string) => letter.toUpperCase()),
     tags: [tagOf(operation)],
     summary: operation.summary,
-    description: [operation.description, operation.csv?.about, scope].filter(Boolean).join('\n\n'),
+    description: [operation.description, operation.csv?.about, scopeNote(operation)].filter(Boolean).join('\n\n'),
     'x-scope': operation.scope,
-    parameters: [...parametersOf(operation.params, 'path', components), ...parametersOf(operation.query, 'query', components)],
+    ...(operation.scope === 'none' ? { security: [] } : {}),
+    parameters: [
+      ...parametersOf(operation.params, 'path', components),
+      ...parametersOf(operation.query, 'query', components),
+      ...(operation.isPayable ? payableParameters : []),
+    ],
     ...requestBodyOf(operation, components),
-    responses: { [operation.status]: successOf(operation, components), ...errorsOf(operation) },
+    responses: { ...successesOf(operation, components), ...errorsOf(operation) },
   }
+}
+
+function scopeNote({ scope }: Operation): string {
+  if (scope === 'none') return 'No key is needed.'
+  return scope === 'any' ? 'Any valid key will do.' : `Needs the scope \`${scope}\`.`
 }
 
 function parametersOf(schema: z.ZodObject, place: 'path' | 'query', components: Json): Json[] {
@@ -119,29 +153,54 @@ const rateHeaders = {
 }
 const headerRefs = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
+/** What is made once per Idempotency-Key is shown again with 200. */
+function successesOf(operation: Operation, components: Json): Json {
+  const success = successOf(operation, components)
+  const repeat = { ...success, description: 'The same Idempotency-Key again: what the first request made; nothing is done' }
+  return { [operation.status]: success, ...(operation.isPayable && operation.status === 201 ? { 200: repeat } : {}) }
+}
+
 function successOf(operation: Operation, components: Json): Json {
   const paged = 'cursor' in operation.query.shape ? ['Link'] : []
-  const headers = headerRefs([...headerNames, ...paged])
+  const headers = { ...headerRefs([...headerNames, ...paged]), ...(operation.isPayable ? payableHeaders : {}) }
   if (operation.result === null) return { description: 'Done', headers }
   if (operation.result === csvDownload)
     return { description: 'A CSV file, streamed', headers, content: { 'text/csv': { schema: { type: 'string' } } } }
+  const schema = toJsonSchema(operation.result, components)
   return {
     description: operation.summary,
     headers,
-    content: { 'application/json': { schema: toJsonSchema(operation.result, components) } },
+    content: { 'application/json': { schema: operation.isEnveloped ? envelopeOf(schema) : schema } },
   }
 }
 
+const envelopeOf = (data: Json): Json => ({
+  type: 'object',
+  required: ['ok', 'data'],
+  properties: { ok: { const: true }, data },
+})
+
 function errorCodesOf(operation: Operation): ErrorCode[] {
   const takesInput = operation.body !== null || Object.keys(operation.query.shape).length > 0
-  const implied: ErrorCode[] = ['unauthorized', 'forbidden', 'rate_limited', 'service_unavailable']
+  const implied: ErrorCode[] = ['rate_limited', 'service_unavailable']
+  if (operation.scope !== 'none') implied.push('unauthorized', 'forbidden')
   if (operation.body !== null) implied.push('payload_too_large')
   if (takesInput) implied.push('validation_error')
   return [...new Set([...implied, ...operation.errors])].sort((a, b) => statusOf(a) - statusOf(b))
 }
 
-const errorsOf = (operation: Operation): Json =>
-  Object.fromEntries(errorCodesOf(operation).map((code) => [statusOf(code), { $ref: `#/components/responses/${code}` }]))
+function errorsOf(operation: Operation): Json {
+  const byStatus = Map.groupBy(errorCodesOf(operation), statusOf)
+  const told = [...byStatus].map(([status, codes]) => [status, errorsOfStatus(codes, operation.isEnveloped)])
+  return { ...Object.fromEntries(told), ...(operation.isPayable ? { 402: paymentRequired(headerRefs(headerNames)) } : {}) }
+}
+
+/** Two errors of one status are told in one place: a status can stand there once. */
+function errorsOfStatus(codes: ErrorCode[], isEnveloped: boolean): Json {
+  if (codes.length === 1 && !isEnveloped) return { $ref: `#/components/responses/${codes[0]}` }
+  const description = codes.map((code) => `\`${code}\`: ${errorText[code] ?? code}`).join('. ')
+  return errorResponse(description, isEnveloped ? 'AgentError' : 'Error')
+}
 
 const errorSchema = {
   type: 'object',
@@ -150,10 +209,11 @@ const errorSchema = {
     error: { type: 'object', required: ['code', 'message'], properties: { code: { type: 'string' }, message: { type: 'string' } } },
   },
 }
-const errorResponse = (description: string): Json => ({
+const agentErrorSchema = { ...errorSchema, required: ['ok', 'error'], properties: { ok: { const: false }, ...errorSchema.properties } }
+const errorResponse = (description: string, schema: 'Error' | 'AgentError' = 'Error'): Json => ({
   description,
   headers: headerRefs(headerNames),
-  content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+  content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } },
 })
 
 /** The schema as it is on the wire. Schemas with an id of their own become components, said once. */

@@ -4,7 +4,7 @@ import { createTestClock, startApp } from '../../tests/support/posthaste.ts'
 import { type Answer, speaking } from '../../tests/support/project.ts'
 import { sendRaw } from '../../tests/support/raw-http.ts'
 import { until } from '../../tests/support/until.ts'
-import { addressSubject } from './rate-limit.ts'
+import { addressSubject } from '../base/peer-address.ts'
 
 const clock = createTestClock()
 const windowMs = 60_000

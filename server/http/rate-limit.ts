@@ -97,14 +97,3 @@ export function startRateLimit({ database, clock, log, limit }: { database: Data
     stop: () => clearInterval(timer),
   }
 }
-
-/** One subscriber line usually holds a whole IPv6 /64: its first four groups, with the gap of `::` filled in. */
-export function addressSubject(ip: string): string {
-  if (!ip.includes(':') || ip.includes('.')) return `ip:${ip.replace(/^::ffff:/i, '')}`
-  const [before = [], after = []] = ip.split('::').map((side) => side.split(':').filter(Boolean))
-  const groups = [...before, ...Array<string>(Math.max(0, 8 - before.length - after.length)).fill('0'), ...after]
-  return `ip:${groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':')}`
-}

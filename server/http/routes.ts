@@ -1,42 +1,45 @@
 import { createHash } from 'node:crypto'
-import { isIP } from 'node:net'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError, invalid } from '../base/errors.ts'
-import type { Database, Transaction } from '../database/database.ts'
-import { leaveAuditRow } from '../operations/audit.ts'
-import { checkInput, refuseUnstorable } from '../operations/check-input.ts'
-import type { Caller, Context, OpenContext, RequestFacts, Services } from '../operations/context.ts'
+import { peerOf } from '../base/peer-address.ts'
+import type { Caller, RequestFacts, Services } from '../operations/context.ts'
 import { Answer, csvDownload, type Download, type Operation } from '../operations/define-operation.ts'
 import { Page } from '../operations/page.ts'
 import { presenterOf } from '../operations/present.ts'
-import { type Authenticate, bearerOf, paymentOf, refuseForbidden, refuseStranger } from './credentials.ts'
-import { type Allowance, addressSubject, type RateLimit } from './rate-limit.ts'
+import { metadataUrlOf, refuseForbidden, runOperation } from '../operations/run-operation.ts'
+import { type Authenticate, type AuthenticatePayer, bearerOf, paymentOf, refuseStranger } from './credentials.ts'
+import type { Allowance, RateLimit } from './rate-limit.ts'
 import { refuseOtherSpace } from './space.ts'
 
 export interface HttpParts {
   services: Services
   operations: Operation[]
   authenticate: Authenticate
+  authenticatePayer: AuthenticatePayer
   rateLimit: RateLimit
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | null
+    /** Known by a payment credential in place of a key. */
+    isPayer: boolean
   }
   interface FastifyContextConfig {
     isEnveloped?: boolean
+    /** The id of an operation that may be paid for. */
+    payable?: string
   }
 }
 
 /** Who asks, and may they ask now: for every path below the API, known or not, before a byte of the body is read. */
 export function admitRequests(app: FastifyInstance, parts: HttpParts): void {
   app.decorateRequest('caller', null)
+  app.decorateRequest('isPayer', false)
   app.addHook('onRequest', async (request, reply) => {
-    const credential = bearerOf(request.headers.authorization)
     try {
-      request.caller = credential === null ? null : await parts.authenticate(credential)
+      request.caller = await callerOf(parts, request)
     } finally {
       // Also when nobody can be recognised because the database is away: the headers are on every answer.
       refuseTooMany(takeAllowance(parts, request, reply))
@@ -45,8 +48,20 @@ export function admitRequests(app: FastifyInstance, parts: HttpParts): void {
   })
 }
 
+/** By a key; or, where one may pay, by the payment credential that answers a challenge issued to a key. */
+async function callerOf(parts: HttpParts, request: FastifyRequest): Promise<Caller | null> {
+  const { authorization } = request.headers
+  const key = bearerOf(authorization)
+  if (key !== null) return parts.authenticate(key)
+  const { payable } = request.routeOptions.config
+  const payment = paymentOf(authorization)
+  if (payable === undefined || payment === null) return null
+  request.isPayer = true
+  return parts.authenticatePayer(payment, payable)
+}
+
 /** Counts the request for its key, or for its address without one, and tells what is left. */
-export function takeAllowance({ rateLimit }: HttpParts, request: FastifyRequest, reply: FastifyReply): Allowance {
+export function takeAllowance({ rateLimit }: Pick<HttpParts, 'rateLimit'>, request: FastifyRequest, reply: FastifyReply): Allowance {
   const allowance = rateLimit.take(request.caller?.counted_as ?? peerOf(request))
   reply.header('x-ratelimit-limit', allowance.limit)
   reply.header('x-ratelimit-remaining', allowance.remaining)
@@ -54,9 +69,7 @@ export function takeAllowance({ rateLimit }: HttpParts, request: FastifyRequest,
   return allowance
 }
 
-const peerOf = (request: FastifyRequest): string => addressSubject(isIP(request.ip) ? request.ip : (request.socket.remoteAddress ?? ''))
-
-function refuseTooMany({ allowed, limit, retry_after }: Allowance): void {
+export function refuseTooMany({ allowed, limit, retry_after }: Allowance): void {
   if (allowed) return
   throw new ApiError('rate_limited', `Only ${limit} requests a minute are allowed. Wait ${retry_after} s.`, {
     headers: { 'retry-after': String(retry_after) },
@@ -67,38 +80,38 @@ function refuseTooMany({ allowed, limit, retry_after }: Allowance): void {
 const routePath = (operation: Operation): string => (operation.base === 'api' ? '/v1' : '') + operation.path.replace(/\{(\w+)\}/g, ':$1')
 
 export function addOperation(app: FastifyInstance, { services }: HttpParts, operation: Operation): void {
-  const metadataUrl = `${services.config.PUBLIC_URL}/.well-known/oauth-protected-resource`
   app.route({
     method: operation.method,
     url: routePath(operation),
     bodyLimit: operation.bodyLimit ?? 1024 * 1024,
     // HEAD would run a whole export to throw it away.
     exposeHeadRoute: operation.result !== csvDownload,
-    config: { isEnveloped: operation.isEnveloped },
+    config: { isEnveloped: operation.isEnveloped, ...(operation.isPayable ? { payable: operation.id } : {}) },
     onRequest: async (request) => {
       if (operation.scope === 'none') return
-      refuseStranger(request.caller, request.headers.authorization, metadataUrl)
-      refuseForbidden(request.caller, operation, metadataUrl)
+      refuseStranger(request.caller, request.headers.authorization, metadataUrlOf(services.config, operation))
+      // Here already, before the body is read.
+      refuseForbidden(request.caller, operation, services.config)
     },
-    handler: async (request, reply) => {
-      const context = contextOf(services, operation, request)
-      return answer(services, operation, await runOperation(operation, context, request), request, reply)
-    },
+    handler: async (request, reply) => answer(services, operation, await run(services, operation, request), request, reply),
   })
 }
 
-/** Every mutation leaves an audit row, in the transaction that makes it. */
-function contextOf(services: Services, operation: Operation, request: FastifyRequest): Context & OpenContext {
-  const caller = request.caller as Caller // refuseStranger ran before; open operations are given a context that has none
-  const context = { ...services, caller, request_id: request.id, peer: peerOf(request), request: factsOf(request) }
-  if (operation.method === 'GET' || operation.scope === 'none') return context
-  const row = { project_id: caller.project_id, operation: operation.id, caller, target: targetOf(request.params), request_id: request.id }
-  return { ...context, database: audited(services.database, (tx) => leaveAuditRow(tx, row)) }
+async function run(services: Services, operation: Operation, request: FastifyRequest): Promise<unknown> {
+  const asker = { caller: request.caller, request_id: request.id, request: factsOf(request), peer: peerOf(request) }
+  const { params, query, body } = request
+  try {
+    return await runOperation(services, operation, asker, { params, query, body })
+  } catch (error) {
+    if (operation.csv && body instanceof Readable) await readAway(body)
+    throw error
+  }
 }
 
 const factsOf = (request: FastifyRequest): RequestFacts => ({
   idempotency_key: idempotencyKeyOf(request.headers['idempotency-key']),
-  payment: paymentOf(request.headers['payment-authorization']),
+  payment: paymentOf(request.isPayer ? request.headers.authorization : request.headers['payment-authorization']),
+  isPayer: request.isPayer,
   bodyDigest: () =>
     `sha-256=:${createHash('sha256')
       .update(request.rawBody ?? '')
@@ -109,41 +122,6 @@ function idempotencyKeyOf(header: string | string[] | undefined): string | null 
   if (header === undefined) return null
   if (typeof header === 'string' && /^[\x21-\x7e]{1,256}$/.test(header)) return header
   throw invalid('Idempotency-Key', 'must have 1 to 256 visible ASCII characters')
-}
-
-function audited(database: Database, leaveRow: (tx: Transaction) => Promise<unknown>): Database {
-  let left = false
-  return {
-    ...database,
-    transaction: (work, options) =>
-      database.transaction(async (tx) => {
-        const result = await work(tx)
-        if (!left) await leaveRow(tx)
-        tx.afterCommit(() => {
-          left = true
-        })
-        return result
-      }, options),
-  }
-}
-
-/** The ids that a path names. An address in a path is a person, who may ask to be forgotten. */
-const targetOf = (params: unknown) =>
-  Object.fromEntries(Object.entries(params as object).filter(([, value]) => /^[a-z]+_[0-9a-z]{26}$/.test(String(value))))
-
-async function runOperation(operation: Operation, context: Context, request: FastifyRequest): Promise<unknown> {
-  const params = checkPath(operation, request.params)
-  refuseUnstorable(request.query, '')
-  const query = checkInput(operation.query, request.query, 'query')
-  if (request.body instanceof Readable) {
-    if (!operation.csv) throw invalid('Content-Type', 'must be application/json')
-    return operation.csv.run(context, { params, query, body: request.body }).catch(async (error: unknown) => {
-      await readAway(request.body as Readable)
-      throw error
-    })
-  }
-  const body = operation.body === null ? undefined : checkInput(operation.body, request.body === undefined ? {} : request.body, 'body')
-  return operation.run(context, { params, query, body })
 }
 
 /** A client that sends all before it reads would never see a refusal that came, and a connection that closed, in the middle. */
@@ -157,14 +135,6 @@ function readAway(body: Readable): Promise<void> {
     body.once('end', done).once('close', done).on('error', done).resume()
     if (body.readableEnded || body.destroyed) done()
   })
-}
-
-/** An id that cannot exist, or one of another kind, names nothing: not found, like any other id that names nothing. */
-function checkPath(operation: Operation, params: unknown): unknown {
-  const parsed = operation.params.safeParse(params)
-  if (parsed.success) return parsed.data
-  const name = String(parsed.error.issues[0]?.path[0] ?? 'path')
-  throw new ApiError('not_found', `${name}: no such thing. Ids look like the ones this API hands out, and each kind has its own prefix.`)
 }
 
 function answer(services: Services, operation: Operation, result: unknown, request: FastifyRequest, reply: FastifyReply): unknown {

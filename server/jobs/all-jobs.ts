@@ -1,6 +1,29 @@
+import { lookAfterAgents, moveRest } from '../features/agents/index.ts'
+import { billOverage, renewSubscriptions } from '../features/billing/index.ts'
+import { failInterrupted } from '../features/emails/index.ts'
+import { expireInvites } from '../features/invites/index.ts'
 import { purgeList, repairCounters } from '../features/lists/index.ts'
+import { pruneOAuth } from '../features/oauth/index.ts'
+import { prunePayments, settlePayments } from '../features/payments/index.ts'
+import { purgeProject } from '../features/projects/index.ts'
+import { pruneSignIns } from '../features/sessions/index.ts'
 import { cleanUp } from './clean-up.ts'
 import type { Job } from './jobs.ts'
 
 /** Everything that is done later, or again and again. */
-export const allJobs: Job<never>[] = [purgeList, repairCounters, cleanUp]
+export const allJobs: Job<never>[] = [
+  purgeList,
+  failInterrupted,
+  repairCounters,
+  pruneSignIns,
+  purgeProject,
+  expireInvites,
+  pruneOAuth,
+  moveRest,
+  lookAfterAgents,
+  billOverage,
+  renewSubscriptions,
+  prunePayments,
+  settlePayments,
+  cleanUp,
+]

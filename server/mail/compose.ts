@@ -6,7 +6,8 @@ export interface OutgoingMail {
   to: string
   reply_to: string | null
   subject: string
-  text: string
+  /** At least one of the two bodies is there. */
+  text: string | null
   html: string | null
   /** Without the angle brackets. */
   message_id: string
@@ -34,7 +35,7 @@ export async function composeMessage(mail: OutgoingMail): Promise<Buffer> {
     ...(mail.reply_to === null ? {} : { replyTo: { name: '', address: bareAddress('Reply-To', mail.reply_to) } }),
     messageId: `<${mail.message_id.replace(/[^!-;=?-~]/g, '')}>`,
     date: mail.date,
-    text: bodyText(mail.text),
+    ...(mail.text === null ? {} : { text: bodyText(mail.text) }),
     ...(mail.html === null ? {} : { html: bodyText(mail.html) }),
     headers: { Subject: prepared('Subject', unstructured(oneLine(mail.subject))), ...extraHeaders(mail.headers) },
     newline: 'win',

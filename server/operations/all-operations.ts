@@ -1,9 +1,17 @@
+import { agentOperations } from '../features/agents/index.ts'
+import { billingOperations } from '../features/billing/index.ts'
 import { contactOperations } from '../features/contacts/index.ts'
+import { emailOperations } from '../features/emails/index.ts'
 import { identityOperations } from '../features/identity/index.ts'
+import { inviteOperations } from '../features/invites/index.ts'
 import { listOperations } from '../features/lists/index.ts'
+import { memberOperations } from '../features/members/index.ts'
+import { projectOperations } from '../features/projects/index.ts'
+import { sessionOperations } from '../features/sessions/index.ts'
 import { subscriberOperations } from '../features/subscribers/index.ts'
 import { suppressionOperations } from '../features/suppressions/index.ts'
 import { tokenOperations } from '../features/tokens/index.ts'
+import { usageOperations } from '../features/usage/index.ts'
 import type { Operation } from './define-operation.ts'
 
 /** Everything the program can be asked for, over whichever surface. */
@@ -12,6 +20,14 @@ export const allOperations: Operation[] = [
   ...subscriberOperations,
   ...contactOperations,
   ...suppressionOperations,
+  ...emailOperations,
   ...tokenOperations,
+  ...sessionOperations,
   ...identityOperations,
+  ...agentOperations,
+  ...projectOperations,
+  ...memberOperations,
+  ...inviteOperations,
+  ...usageOperations,
+  ...billingOperations,
 ]

@@ -74,6 +74,8 @@ export interface RequestFacts {
   idempotency_key: string | null
   /** The credential of `Payment-Authorization: Payment …`, undecoded. */
   payment: string | null
+  /** The caller is known by that credential alone, and came without a key. */
+  isPayer?: boolean
   /** RFC 9530 digest of the body as it came: `sha-256=:…:`. */
   bodyDigest(): string
 }

@@ -1,22 +1,38 @@
 import type { FastifyInstance } from 'fastify'
+import { apiAudiences, createOAuthAuthenticate } from '../features/oauth/index.ts'
+import { createAuthenticatePayer } from '../features/payments/index.ts'
 import { createAuthenticate } from '../features/tokens/index.ts'
 import { startRateLimit } from '../http/rate-limit.ts'
 import { addReference } from '../http/reference.ts'
+import { refuseTooMany, takeAllowance } from '../http/routes.ts'
 import { createServer, type ReadyCheck } from '../http/server.ts'
 import { allOperations } from '../operations/all-operations.ts'
 import type { Services } from '../operations/context.ts'
+import { addAccountPages } from '../site/account/account.ts'
+import { addAgentPages } from '../site/account/agents.ts'
+import { addAppPages } from '../site/account/apps.ts'
+import { addTeamPages } from '../site/account/team.ts'
+import { addTokenPages } from '../site/account/tokens.ts'
 import { addConfirmPages } from '../site/confirm.ts'
+import { addDiscovery } from '../site/discovery.ts'
 import { addHomePage } from '../site/home.ts'
+import { addInvitePages } from '../site/invite.ts'
+import { addOAuth } from '../site/oauth-endpoints.ts'
 import { addOutbox } from '../site/outbox.ts'
+import { addSignInPages } from '../site/sign-in.ts'
+import { addSignInLinkPages } from '../site/sign-in-link.ts'
 
 /** The API, the reference and the public pages on one port. */
 export async function startHttpRole(services: Services, { isReady }: { isReady: ReadyCheck }): Promise<FastifyInstance> {
   const { database, clock, log, config } = services
   const rateLimit = startRateLimit({ database, clock, log, limit: config.RATE_LIMIT_PER_MINUTE })
+  const byKey = createAuthenticate({ database, clock, log })
+  const byOAuth = createOAuthAuthenticate(services, apiAudiences(config))
   const app = createServer({
     services,
     operations: allOperations,
-    authenticate: createAuthenticate({ database, clock, log }),
+    authenticate: (credential) => (credential.startsWith('sk_') ? byKey(credential) : byOAuth(credential)),
+    authenticatePayer: createAuthenticatePayer(services),
     rateLimit,
     isReady,
     pages: [
@@ -24,6 +40,16 @@ export async function startHttpRole(services: Services, { isReady }: { isReady: 
       (scope) => addHomePage(scope, services),
       (scope) => addConfirmPages(scope, services),
       (scope) => addOutbox(scope, services),
+      (scope) => addSignInPages(scope, services),
+      (scope) => addSignInLinkPages(scope, services),
+      (scope) => addAccountPages(scope, services),
+      (scope) => addTokenPages(scope, services),
+      (scope) => addTeamPages(scope, services),
+      (scope) => addAgentPages(scope, services),
+      (scope) => addInvitePages(scope, services),
+      (scope) => addAppPages(scope, services),
+      (scope) => addDiscovery(scope, services),
+      (scope) => addOAuth(scope, services, (request, reply) => refuseTooMany(takeAllowance({ rateLimit }, request, reply))),
     ],
   })
   app.addHook('onClose', async () => rateLimit.stop())

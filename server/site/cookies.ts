@@ -22,6 +22,6 @@ export function setCookie(
 ): void {
   const secure = isSecure(config) ? '; Secure' : ''
   const cookie = `${nameOf(config, name)}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${seconds}${secure}`
-  const before = reply.getHeader('set-cookie')
-  reply.header('set-cookie', before === undefined ? [cookie] : [before, cookie].flat())
+  // The framework adds this header to those that are there.
+  reply.header('set-cookie', cookie)
 }

@@ -12,7 +12,7 @@ export function addHomePage(app: FastifyInstance, { config }: Services): void {
       : null
   const content = html`<h1>Posthaste is running</h1>
 <p>The dashboard will live here. Until then, the API does all there is to do.</p>
-<ul><li><a href="/reference">API reference</a></li><li><a href="/v1/openapi.json">openapi.json</a></li>${outbox}</ul>
+<ul><li><a href="/account">Sign in</a>: your account, keys and team</li><li><a href="/reference">API reference</a></li><li><a href="/v1/openapi.json">openapi.json</a></li>${outbox}</ul>
 <pre>curl -H "Authorization: Bearer sk_…" ${config.API_URL}/lists</pre>`
   app.get('/', async (_request, reply) => sendPage(reply, 200, 'Posthaste', content))
 }

@@ -81,10 +81,13 @@ create table invites (
   user_id uuid not null references users,
   created_at timestamptz not null,
   decided_at timestamptz,
+  -- When the mail last went out: it is repeated once a day at most.
+  mailed_at timestamptz,
   primary key (project_id, id)
 );
 create unique index invites_open on invites (project_id, email_key) where status = 'pending';
 create index invites_by_address on invites (email_key, status);
+create index invites_by_maker on invites (user_id, created_at);
 
 -- What an agent got at /agent/auth, until a human claims it. An e-mail registration has neither user nor project before that.
 create table agent_registrations (
@@ -101,11 +104,14 @@ create table agent_registrations (
   claimed_at timestamptz,
   claimed_by uuid references users,
   mode text check (mode in ('merge', 'link')),
+  -- After a merge: where the things of `project_id` are now.
+  merged_into uuid references projects,
   ip text not null,
   created_at timestamptz not null
 );
 create index agent_registrations_by_ip on agent_registrations (ip, created_at);
 create index agent_registrations_by_age on agent_registrations (created_at);
+create index agent_registrations_by_project on agent_registrations (project_id) where project_id is not null;
 
 -- Everything that the OAuth server keeps. `id_hash`: ids are the tokens themselves. `payload` is encrypted.
 create table oauth_records (
@@ -115,12 +121,22 @@ create table oauth_records (
   grant_id text,
   uid text,
   consumed_at timestamptz,
+  created_at timestamptz not null,
   expires_at timestamptz,
   primary key (model, id_hash)
 );
 create index oauth_records_by_grant on oauth_records (grant_id) where grant_id is not null;
 create index oauth_records_by_uid on oauth_records (uid) where uid is not null;
 create index oauth_records_by_age on oauth_records (expires_at) where expires_at is not null;
+
+-- Apps that asked to be registered, counted by where they asked from: anybody may.
+create table oauth_registrations (
+  id uuid primary key,
+  peer text not null,
+  created_at timestamptz not null
+);
+create index oauth_registrations_by_peer on oauth_registrations (peer, created_at);
+create index oauth_registrations_by_age on oauth_registrations (created_at);
 
 -- Which project a person let an app into. Removing the row cuts the app off at once.
 create table oauth_grants (
@@ -162,7 +178,8 @@ create table usage_reservations (
 );
 create index usage_reservations_by_age on usage_reservations (created_at);
 
--- 402 challenges: open → charging (the card processor is being asked) → paid, once. `body_digest` binds one to its request.
+-- 402 challenges: open → charging (the card processor is being asked) → paid, once; or → closed, when the card was declined or no
+-- payment was needed any more. `body_digest` binds one to its request.
 create table payment_challenges (
   project_id uuid not null references projects,
   id text not null unique,
@@ -173,7 +190,7 @@ create table payment_challenges (
   emails bigint not null,
   amount_cents bigint not null,
   body_digest text not null,
-  status text not null default 'open' check (status in ('open', 'charging', 'paid')),
+  status text not null default 'open' check (status in ('open', 'charging', 'paid', 'closed')),
   -- SHA-256 of the payment token that is being charged: only the same one may go on after a failure in between.
   token_hash bytea,
   reference text,
@@ -192,6 +209,10 @@ create table billing_accounts (
   plan text,
   status text,
   current_period_end timestamptz,
+  cancel_at_period_end boolean not null default false,
+  -- A subscription that is being made: what the card processor knows the attempt by, and until when nobody else may try.
+  attempt uuid,
+  attempt_until timestamptz,
   updated_at timestamptz not null
 );
 
@@ -211,6 +232,8 @@ create table emails (
   provider_message_id text,
   source_tag text,
   metadata jsonb not null default '{}',
+  -- What it has booked of the plan; null once that was given back because it did not leave.
+  reservation_id uuid,
   smtp_code integer,
   reason text,
   created_at timestamptz not null,
@@ -227,7 +250,8 @@ create table idempotency_keys (
   key text not null,
   operation text not null,
   body_digest text not null,
-  email_id uuid,
+  -- What the first request made: the second one is shown that.
+  result_id uuid,
   receipt text,
   lease_until timestamptz,
   created_at timestamptz not null,

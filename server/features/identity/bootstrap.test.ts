@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { cloneDatabase } from '../../../tests/support/database.ts'
 import { startApp } from '../../../tests/support/posthaste.ts'
 import { speaking } from '../../../tests/support/project.ts'
+import { newVisitor } from '../../../tests/support/visitor.ts'
 import { systemClock } from '../../base/clock.ts'
 import { ConfigError, readConfig } from '../../base/config.ts'
 import { createLog } from '../../base/log.ts'
@@ -45,6 +46,13 @@ test('the first start makes one owner with a key of all scopes, every later one 
   const { body } = await speaking(app.url, key).get('/api/me')
   assert.deepEqual([body.user.email, body.user.kind, body.scopes], ['Ann@example.org', 'human', [...scopes]])
   assert.deepEqual(await count(), one)
+
+  const [owner, late] = [newVisitor(app.url), newVisitor(app.url)]
+  const link = new URL(signInUrl).pathname
+  assert.equal((await owner.get(link)).status, 200)
+  assert.equal((await owner.post(link)).status, 303)
+  assert.match((await owner.get('/account')).html, /Ann@example\.org/)
+  assert.equal((await late.post(link)).status, 404)
 })
 
 test('ten processes that start at once make one owner, and one of them has the key', async (t) => {

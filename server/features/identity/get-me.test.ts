@@ -17,8 +17,9 @@ test('a key tells whose it is and what it may do', async () => {
   assert.equal(user.kind, 'human')
   assert.match(user.email, /@example\.com$/)
   assert.equal(user.name, null)
-  const id = formatId('prj', project.id)
-  assert.deepEqual(rest, { project: { id, name: 'Test', slug: project.id }, mailbox_id: null, scopes: [...scopes] })
+  assert.match(user.slug, /^[0-9a-f-]{36}$/)
+  const shown = { id: formatId('prj', project.id), name: 'Test', slug: project.id, space: `${user.slug}/${project.id}` }
+  assert.deepEqual(rest, { project: shown, role: 'owner', mailbox_id: null, scopes: [...scopes] })
   assert.deepEqual(await project.events(), [])
 })
 

@@ -6,13 +6,14 @@ export interface Identity {
   user_kind: 'human' | 'agent'
   user_email: string | null
   user_name: string | null
+  user_slug: string
   project_id: ProjectId
   project_name: string
   project_slug: string
 }
 
 export const findIdentity = (db: Queryable, user_id: UserId, project_id: ProjectId) => db.first<Identity>`
-  select u.id as user_id, u.kind as user_kind, u.email as user_email, u.name as user_name,
+  select u.id as user_id, u.kind as user_kind, u.email as user_email, u.name as user_name, u.slug as user_slug,
     p.id as project_id, p.name as project_name, p.slug as project_slug
   from users u cross join projects p where u.id = ${user_id} and p.id = ${project_id}`
 

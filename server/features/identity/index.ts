@@ -4,7 +4,16 @@ import { getMe } from './get-me.ts'
 export const identityOperations: Operation[] = [getMe]
 
 export { bootstrap, type FirstStart } from './bootstrap.ts'
-export { type CodeOutcome, type CodeRequest, issueCode, pruneCodes, tryCode } from './email-code.ts'
+export {
+  type CodeOutcome,
+  type CodeRequest,
+  findCodeAddress,
+  findOpenCode,
+  hasUsedCode,
+  issueCode,
+  pruneCodes,
+  tryCode,
+} from './email-code.ts'
 export {
   findHomeProject,
   findInstance,
@@ -16,5 +25,5 @@ export {
   type UserRow,
 } from './identity-queries.ts'
 export { type Notice, sendNotice } from './notice.ts'
-export { findOrCreatePerson, freeSlug, type Person } from './people.ts'
-export { isSignInLink, makeSignInLink, takeSignInLink } from './sign-in-link.ts'
+export { findOrCreatePerson, freeSlug, mayComeIn, type Person } from './people.ts'
+export { isSignInLink, makeSignInLink, pruneSignInLinks, takeSignInLink } from './sign-in-link.ts'

@@ -1,6 +1,7 @@
 import type { ProjectId, UserId } from '../../base/ids.ts'
 import { reservedNames, slugOf } from '../../base/slug.ts'
-import type { Transaction } from '../../database/database.ts'
+import type { Queryable, Transaction } from '../../database/database.ts'
+import type { Services } from '../../operations/context.ts'
 import { findHomeProject, findUserByAddress, insertProject, insertUser, takenSlugs } from './identity-queries.ts'
 
 export interface Person {
@@ -31,3 +32,10 @@ export async function freeSlug(tx: Transaction, name: string): Promise<string> {
   for (let number = 2; taken.has(slug); number++) slug = `${base}-${number}`
   return slug
 }
+
+/** With SIGN_UPS=invited, an account or an open invitation is needed. */
+export const mayComeIn = async ({ config }: Pick<Services, 'config'>, db: Queryable, email_key: string): Promise<boolean> =>
+  config.SIGN_UPS === 'open' ||
+  (await db.first`
+    select 1 where exists (select 1 from users where email_key = ${email_key})
+      or exists (select 1 from invites where email_key = ${email_key} and status = 'pending')`) !== null

@@ -23,3 +23,5 @@ export async function takeSignInLink(tx: Transaction, secret: string): Promise<U
     delete from sign_in_links where hash = ${hashOfSecret(secret)} and expires_at > ${tx.now} returning user_id`
   return taken?.user_id ?? null
 }
+
+export const pruneSignInLinks = (db: Queryable, now: Date) => db.run`delete from sign_in_links where expires_at < ${now}`

@@ -1,2 +1,10 @@
-export { MailboxDetail, toMailboxDetail } from './mailbox.ts'
-export { findMailbox, insertListMailbox, markMailboxDeleted } from './mailbox-queries.ts'
+export { MailboxDetail, type MailboxRow, toMailboxDetail } from './mailbox.ts'
+export {
+  findMailbox,
+  findMailboxByAddress,
+  insertAgentMailbox,
+  insertListMailbox,
+  isAddressUsed,
+  markMailboxDeleted,
+} from './mailbox-queries.ts'
+export { makeNumberedName, makeReadableName } from './readable-name.ts'

@@ -1,9 +1,11 @@
+import type { Queryable } from '../../database/database.ts'
 import { publish } from '../../events/publish.ts'
 import type { Services } from '../../operations/context.ts'
+import { findProjectNow } from '../agents/index.ts'
 import { changeCounts, findList, type ListRow } from '../lists/index.ts'
 import { parseConfirmToken } from './confirm-token.ts'
 import { type SubscriberRow, subscriberEventData } from './subscriber.ts'
-import { findSubscriber, lockSubscriber, saveSubscriber } from './subscriber-queries.ts'
+import { findSubscriber, lockSubscriber, type SubscriberKey, saveSubscriber } from './subscriber-queries.ts'
 
 interface Confirmation {
   list: ListRow
@@ -12,7 +14,7 @@ interface Confirmation {
 
 /** Whom a confirmation link is about; null when it is forged, or the list or the subscriber is gone. */
 export async function findByConfirmToken(services: Services, token: string): Promise<Confirmation | null> {
-  const key = parseConfirmToken(services, token)
+  const key = await keyIn(services, services.database, token)
   if (!key) return null
   const [list, subscriber] = await Promise.all([findList(services.database, key), findSubscriber(services.database, key)])
   return list && subscriber ? { list, subscriber } : null
@@ -20,10 +22,9 @@ export async function findByConfirmToken(services: Services, token: string): Pro
 
 /** Confirms once; doing it again changes nothing. Somebody who has left since stays away. */
 export async function confirmSubscriber(services: Services, token: string): Promise<Confirmation | null> {
-  const key = parseConfirmToken(services, token)
-  if (!key) return null
   return services.database.transaction(async (tx) => {
-    const list = await findList(tx, key)
+    const key = await keyIn(services, tx, token)
+    const list = key && (await findList(tx, key))
     const before = list && (await lockSubscriber(tx, key))
     if (!before) return null
     if (before.status !== 'pending') return { list, subscriber: before }
@@ -36,4 +37,10 @@ export async function confirmSubscriber(services: Services, token: string): Prom
     await changeCounts(tx, key, { pending: -1, active: 1 })
     return { list, subscriber }
   })
+}
+
+/** The link may be older than a merge that took the list into another project. */
+async function keyIn(services: Services, db: Queryable, token: string): Promise<SubscriberKey | null> {
+  const key = parseConfirmToken(services, token)
+  return key && { ...key, project_id: await findProjectNow(db, key.project_id) }
 }

@@ -1,6 +1,7 @@
 import type { ProjectId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import { nothing, sql } from '../../database/sql.ts'
+import { parseAddress } from '../../mail/address.ts'
 import { addressHash, type SuppressionRow } from './suppression.ts'
 
 export const findSuppression = (db: Queryable, project_id: ProjectId, email_key: string) => db.first<SuppressionRow>`
@@ -58,3 +59,25 @@ export const addSuppression = (tx: Transaction, { project_id, email, reason, det
 /** The number of rows removed: 1 or 0. */
 export const removeSuppression = (tx: Transaction, project_id: ProjectId, email_key: string) => tx.run`
   delete from suppressions where project_id = ${project_id} and address_hash = ${addressHash(project_id, email_key)}`
+
+/**
+ * One project's suppressions into another's, for when the two become one; what is there already stays. The hash is salted with the
+ * project, so it is made anew from the address. Of somebody who was erased there is no address any more: their row cannot follow.
+ */
+export async function joinSuppressions(tx: Transaction, { from, to }: { from: ProjectId; to: ProjectId }): Promise<void> {
+  const rows = await tx.many<SuppressionRow & { email: string }>`
+    delete from suppressions where project_id = ${from} and email is not null returning *`
+  if (rows.length === 0) return
+  const moved = rows.map((row) => ({ ...row, address_hash: addressHash(to, keyOf(row.email)).toString('hex') }))
+  await tx.run`
+    insert into suppressions (project_id, address_hash, email, reason, detail, created_at)
+    select ${to}, decode(address_hash, 'hex'), email, reason, detail, created_at
+    from json_to_recordset(${JSON.stringify(moved)}) as row (address_hash text, email text, reason text, detail text, created_at timestamptz)
+    on conflict (project_id, address_hash) do nothing`
+}
+
+/** An address that was stored was parsed before. */
+function keyOf(address: string): string {
+  const parsed = parseAddress(address)
+  return parsed.ok ? parsed.value.key : address.toLowerCase()
+}

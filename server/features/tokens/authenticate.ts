@@ -1,12 +1,12 @@
 import type { Clock } from '../../base/clock.ts'
-import type { KeyId } from '../../base/ids.ts'
+import type { KeyId, ProjectId } from '../../base/ids.ts'
 import type { Log } from '../../base/log.ts'
 import { rememberBriefly } from '../../base/recent.ts'
 import { hashOfSecret } from '../../base/secrets.ts'
-import type { Database } from '../../database/database.ts'
+import type { Database, Queryable } from '../../database/database.ts'
 import { type Caller, scopesWithin } from '../../operations/context.ts'
 import type { LiveToken } from './token.ts'
-import { findTokenByHash, touchToken } from './token-queries.ts'
+import { findLiveToken, findTokenByHash, touchToken } from './token-queries.ts'
 
 const noteUseEveryMs = 60_000
 const maxNoted = 10_000
@@ -39,6 +39,12 @@ export function createAuthenticate({ database, clock, log }: Parts): (key: strin
     noteUse(token, now)
     return callerOf(token)
   }
+}
+
+/** Whom a key stands for that is known by its id, while it is good. */
+export async function findCallerOfKey(db: Queryable, project_id: ProjectId, id: KeyId, now: Date): Promise<Caller | null> {
+  const token = await findLiveToken(db, project_id, id)
+  return token && (!token.expires_at || token.expires_at > now) ? callerOf(token) : null
 }
 
 const callerOf = ({ id, role, scopes, user_id, project_id, space, mailbox_id, agent_mailbox_id, expires_at }: LiveToken): Caller => ({

@@ -5,6 +5,7 @@ import { listTokens } from './list-tokens.ts'
 
 export const tokenOperations: Operation[] = [listTokens, createToken, deleteToken]
 
-export { createAuthenticate } from './authenticate.ts'
+export { createAuthenticate, findCallerOfKey } from './authenticate.ts'
 export { makeKey, NewToken, type TokenRow } from './token.ts'
 export { deleteToken as removeToken, insertToken, pageTokens } from './token-queries.ts'
+export { createToken, deleteToken, listTokens }

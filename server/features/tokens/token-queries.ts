@@ -28,18 +28,22 @@ export const pageTokens = (db: Queryable, project_id: ProjectId, after: string |
 export const deleteToken = async (tx: Transaction, project_id: ProjectId, id: KeyId): Promise<boolean> =>
   (await tx.run`delete from api_keys where project_id = ${project_id} and id = ${id}`) === 1
 
-/**
- * The one query that goes without a project: the key's hash is what tells the project. A key ends with its owner's membership, with an
- * agent that is switched off, and with the project.
- */
-export const findTokenByHash = (db: Queryable, hash: Buffer) => db.first<LiveToken>`
+/** A key ends with its owner's membership, with an agent that is switched off, and with the project. */
+const liveTokens = sql`
   select k.*, m.role, owner.slug || '/' || p.slug as space
   from api_keys k
   join members m on m.project_id = k.project_id and m.user_id = k.user_id
   join users u on u.id = k.user_id and u.disabled_at is null
   join projects p on p.id = k.project_id and p.deleted_at is null
-  join users owner on owner.id = p.owner_id
-  where k.hash = ${hash}`
+  join users owner on owner.id = p.owner_id`
+
+/** The one query that goes without a project: the key's hash is what tells the project. */
+export const findTokenByHash = (db: Queryable, hash: Buffer) => db.first<LiveToken>`
+  ${liveTokens} where k.hash = ${hash}`
+
+/** The same for a key that is known by its id. */
+export const findLiveToken = (db: Queryable, project_id: ProjectId, id: KeyId) => db.first<LiveToken>`
+  ${liveTokens} where k.project_id = ${project_id} and k.id = ${id}`
 
 export const touchToken = (db: Queryable, project_id: ProjectId, id: KeyId, at: Date) => db.run`
   update api_keys set last_used_at = ${at} where project_id = ${project_id} and id = ${id} and (last_used_at is null or last_used_at < ${at})`

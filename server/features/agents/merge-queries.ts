@@ -1,0 +1,85 @@
+import type { ListId, ProjectId } from '../../base/ids.ts'
+import type { Transaction } from '../../database/database.ts'
+import type { MailboxRow } from '../mailboxes/index.ts'
+
+/** From the agent's project into the human's. */
+export interface Move {
+  from: ProjectId
+  to: ProjectId
+}
+
+export const moveMailboxes = (tx: Transaction, { from, to }: Move) => tx.many<MailboxRow>`
+  update mailboxes set project_id = ${to} where project_id = ${from} and deleted_at is null returning *`
+
+/** A deleted list stays: the job that purges it knows it by its project. */
+export const moveLists = (tx: Transaction, { from, to }: Move) => tx.many<{ id: ListId }>`
+  update lists set project_id = ${to} where project_id = ${from} and deleted_at is null returning id`
+
+/** What belongs to a list goes where the list went. Their keys begin with the list's, so nothing can clash. */
+export async function moveListThings(tx: Transaction, { from, to }: Move): Promise<void> {
+  await tx.run`
+    update subscribers set project_id = ${to}
+    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
+  await tx.run`
+    update list_counters set project_id = ${to}
+    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
+  await tx.run`
+    update list_activity set project_id = ${to}
+    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
+  await tx.run`
+    update list_activity_hours set project_id = ${to}
+    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
+}
+
+/**
+ * One person is one contact: where the human knows them already, the two are joined. What the human wrote counts; the agent's words fill
+ * the gaps, as far as a contact may grow.
+ */
+export async function joinContacts(tx: Transaction, { from, to }: Move): Promise<void> {
+  await tx.run`
+    update contacts mine set
+      name = coalesce(mine.name, theirs.name), notes = coalesce(mine.notes, theirs.notes), org = coalesce(mine.org, theirs.org),
+      job_title = coalesce(mine.job_title, theirs.job_title), country = coalesce(mine.country, theirs.country),
+      city = coalesce(mine.city, theirs.city), timezone = coalesce(mine.timezone, theirs.timezone),
+      labels = (mine.labels || array(select label from unnest(theirs.labels) as label where label <> all(mine.labels)))[1:200],
+      metadata = case when octet_length((theirs.metadata || mine.metadata)::text) <= 65536 then theirs.metadata || mine.metadata else mine.metadata end,
+      total_received = mine.total_received + theirs.total_received, total_opens = mine.total_opens + theirs.total_opens,
+      total_clicks = mine.total_clicks + theirs.total_clicks, total_replies = mine.total_replies + theirs.total_replies,
+      last_activity_at = greatest(mine.last_activity_at, theirs.last_activity_at), updated_at = ${tx.now}
+    from contacts theirs
+    where theirs.project_id = ${from} and mine.project_id = ${to} and mine.email_key = theirs.email_key`
+  await tx.run`
+    update subscribers s set contact_id = mine.id
+    from contacts theirs join contacts mine on mine.email_key = theirs.email_key
+    where theirs.project_id = ${from} and mine.project_id = ${to} and s.project_id = ${from} and s.contact_id = theirs.id`
+  await tx.run`
+    delete from contacts theirs using contacts mine
+    where theirs.project_id = ${from} and mine.project_id = ${to} and mine.email_key = theirs.email_key`
+  await tx.run`update contacts set project_id = ${to} where project_id = ${from}`
+}
+
+/**
+ * Mail that is being handed over at this moment stays, so that whoever sends it finds it to settle; `move-rest.ts` comes back for it.
+ */
+export async function moveMail(tx: Transaction, { from, to }: Move): Promise<void> {
+  await tx.run`
+    update messages set project_id = ${to}
+    where project_id = ${from} and status <> 'sending' and (list_id is null or list_id in (select id from lists where project_id = ${to}))`
+  await tx.run`update emails set project_id = ${to} where project_id = ${from} and status <> 'sending'`
+  await tx.run`
+    update idempotency_keys k set project_id = ${to}
+    where project_id = ${from} and lease_until is null
+      and not exists (select 1 from idempotency_keys mine where mine.project_id = ${to} and mine.key = k.key)`
+}
+
+/** What the agent has sent counts for the human: a claim is no way to a second allowance. */
+export async function joinUsage(tx: Transaction, { from, to }: Move): Promise<void> {
+  await tx.run`
+    insert into usage_periods as mine (project_id, period_start, used, overage, paid, billed_at)
+    select ${to}, period_start, used, overage, paid, billed_at from usage_periods where project_id = ${from}
+    on conflict (project_id, period_start) do update set
+      used = mine.used + excluded.used, overage = mine.overage + excluded.overage, paid = mine.paid + excluded.paid`
+  await tx.run`delete from usage_periods where project_id = ${from}`
+  await tx.run`update usage_reservations set project_id = ${to} where project_id = ${from}`
+  await tx.run`update payment_challenges set project_id = ${to} where project_id = ${from}`
+}

@@ -1,0 +1,53 @@
+import type { Transaction } from '../../database/database.ts'
+import { publish } from '../../events/publish.ts'
+import { findList } from '../lists/index.ts'
+import { toListDetail } from '../lists/list.ts'
+import { toMailboxDetail } from '../mailboxes/index.ts'
+import { joinSuppressions } from '../suppressions/index.ts'
+import { joinContacts, joinUsage, type Move, moveLists, moveListThings, moveMail, moveMailboxes } from './merge-queries.ts'
+
+/** What becomes of each table that belongs to a project. A test holds this against the database: a new table cannot be forgotten. */
+export const tablesOfProject: Record<string, 'moves' | 'joins' | 'stays'> = {
+  api_keys: 'moves',
+  mailboxes: 'moves',
+  lists: 'moves',
+  list_counters: 'moves',
+  list_activity: 'moves',
+  list_activity_hours: 'moves',
+  subscribers: 'moves',
+  messages: 'moves',
+  emails: 'moves',
+  usage_reservations: 'moves',
+  payment_challenges: 'moves',
+  // Both sides may have a row of the same key.
+  contacts: 'joins',
+  suppressions: 'joins',
+  usage_periods: 'joins',
+  idempotency_keys: 'joins',
+  // What happened, happened there.
+  events: 'stays',
+  audit_log: 'stays',
+  agent_registrations: 'stays',
+  // Only an admin can make these, and the key of an agent that nobody has claimed is none.
+  members: 'stays',
+  invites: 'stays',
+  oauth_grants: 'stays',
+  billing_accounts: 'stays',
+}
+
+/** Can be done again: whatever is there moves. Mailboxes and lists that arrive are told of, as if they had been made there. */
+export async function moveThings(tx: Transaction, move: Move): Promise<void> {
+  const mailboxes = await moveMailboxes(tx, move)
+  const lists = await moveLists(tx, move)
+  await joinContacts(tx, move)
+  await moveListThings(tx, move)
+  await joinSuppressions(tx, move)
+  await moveMail(tx, move)
+  await joinUsage(tx, move)
+  for (const mailbox of mailboxes)
+    await publish(tx, move.to, 'mailbox.created', { mailbox_id: mailbox.id, mailbox: toMailboxDetail(mailbox) })
+  for (const { id } of lists) {
+    const list = toListDetail((await findList(tx, { project_id: move.to, list_id: id }))!) // moved above, with its mailbox
+    await publish(tx, move.to, 'list.created', { list_id: id, list })
+  }
+}

@@ -1,0 +1,44 @@
+import type { AccountRow, Subscription } from './billing.ts'
+import type { CardProcessor } from './card-processor.ts'
+
+const monthAfter = (date: Date): Date => {
+  const next = new Date(date)
+  next.setUTCMonth(next.getUTCMonth() + 1)
+  return next
+}
+
+/** Charges nothing, and otherwise behaves: declines the card that says so, renews every month, runs out when it was cancelled. */
+export const sandbox: CardProcessor = {
+  async subscribe({ clock }, { account, payment_method_id }) {
+    if (/chargeDeclined/i.test(payment_method_id)) return { outcome: 'declined', customer_id: null, reason: 'card_declined' }
+    const isNew = account.subscription_id === null || account.status === 'canceled'
+    return {
+      outcome: 'subscribed',
+      customer_id: account.customer_id ?? `cus_sandbox_${account.attempt}`,
+      subscription: {
+        subscription_id: isNew ? `sub_sandbox_${account.attempt}` : (account.subscription_id as string),
+        status: 'active',
+        current_period_end: isNew ? monthAfter(clock.now()) : (account.current_period_end as Date),
+        cancel_at_period_end: false,
+      },
+    }
+  },
+  cancel: async (_services, account) => ({ ...standing(account), cancel_at_period_end: true }),
+  async look({ clock }, account) {
+    const subscription = standing(account)
+    if (subscription.current_period_end > clock.now()) return subscription
+    if (account.cancel_at_period_end) return 'gone'
+    let end = subscription.current_period_end
+    while (end <= clock.now()) end = monthAfter(end)
+    return { ...subscription, current_period_end: end }
+  },
+  end: async () => true,
+  billOverage: async () => true,
+}
+
+const standing = (account: AccountRow): Subscription => ({
+  subscription_id: account.subscription_id as string,
+  status: account.status as string,
+  current_period_end: account.current_period_end as Date,
+  cancel_at_period_end: account.cancel_at_period_end,
+})

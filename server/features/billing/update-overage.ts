@@ -1,0 +1,44 @@
+import { isDeepStrictEqual } from 'node:util'
+import { invalid, notFound } from '../../base/errors.ts'
+import type { Transaction } from '../../database/database.ts'
+import type { Context } from '../../operations/context.ts'
+import { defineOperation } from '../../operations/define-operation.ts'
+import { findTerms } from '../usage/index.ts'
+import { Overage, OverageChanges } from './billing.ts'
+import { findAccount, saveOverage } from './billing-queries.ts'
+import { toOverage } from './overage.ts'
+
+export const updateOverage = defineOperation({
+  id: 'overage.update',
+  method: 'POST',
+  path: '/settings/overage',
+  scope: 'admin',
+  summary: 'Allow more e-mails than the plan has, up to a cap',
+  description: 'They are billed after the month is over. Fields left out stay as they are.',
+  body: OverageChanges,
+  result: Overage,
+  status: 200,
+  errors: [],
+
+  async run(context, { body }) {
+    const { database, caller } = context
+    return database.transaction(async (tx) => {
+      const before = await findTerms(tx, caller.project_id)
+      if (!before) throw notFound('project')
+      const terms = { ...before }
+      if (body.overage_enabled !== undefined) terms.overage_enabled = body.overage_enabled
+      if (body.overage_cap !== undefined) terms.overage_cap_mills = body.overage_cap === null ? null : Math.round(body.overage_cap * 1000)
+      if (terms.overage_enabled && !before.overage_enabled) await refuseUnpayable(context, tx)
+      if (!isDeepStrictEqual(terms, before)) await saveOverage(tx, caller.project_id, terms)
+      return toOverage(terms)
+    })
+  },
+})
+
+/** What nobody can be billed for cannot be sent on account. */
+async function refuseUnpayable({ config, caller }: Context, tx: Transaction): Promise<void> {
+  if (config.PAYMENTS === 'off')
+    throw invalid('overage_enabled', 'is not possible: this installation takes no payments. Ask its operator for a larger plan')
+  if (config.PAYMENTS === 'stripe' && !(await findAccount(tx, caller.project_id))?.customer_id)
+    throw invalid('overage_enabled', 'needs a card to bill. Subscribe to a plan first (POST /billing/subscribe)')
+}

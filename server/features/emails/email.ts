@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import { type EmailId, idOf, type MailboxId, type ProjectId } from '../../base/ids.ts'
+import { email, line, text, timestamp } from '../../operations/schemas.ts'
+
+/** `sending` is seen only while the outgoing server is being asked, or after a crash in the middle of that. */
+export const EmailStatus = z.enum(['sending', 'sent', 'delivered', 'bounced', 'failed', 'complained'])
+
+export interface EmailRow {
+  project_id: ProjectId
+  id: EmailId
+  mailbox_id: MailboxId
+  from_address: string
+  to_address: string
+  to_key: string
+  reply_to: string | null
+  subject: string
+  text_body: string | null
+  html_body: string | null
+  status: z.output<typeof EmailStatus>
+  provider_message_id: string | null
+  source_tag: string | null
+  metadata: Record<string, string>
+  reservation_id: string | null
+  reason: string | null
+  created_at: Date
+}
+
+export const EmailRecord = z
+  .object({
+    id: idOf('eml'),
+    status: EmailStatus,
+    from: z.string(),
+    to: z.string(),
+    subject: z.string().nullable(),
+    provider_message_id: z.string().nullable().meta({ description: 'The Message-ID that the mail went out with' }),
+    tag: z.string().nullable(),
+    metadata: z.record(z.string(), z.string()),
+    reason: z.string().nullable().meta({ description: 'Why it failed or bounced, in words' }),
+    created_at: timestamp.nullable(),
+  })
+  .meta({ id: 'EmailRecord' })
+
+export const toEmailRecord = (row: EmailRow): z.output<typeof EmailRecord> => ({
+  ...row,
+  from: row.from_address,
+  to: row.to_address,
+  tag: row.source_tag,
+})
+
+const maxFields = 10
+
+const metadata = z
+  .record(line(100), text(1_000))
+  .refine((value) => Object.keys(value).length <= maxFields, `must have at most ${maxFields} fields`)
+  .meta({ description: `Up to ${maxFields} fields of your own, echoed in events` })
+
+const body = text(4 * 1024 * 1024).min(1, 'must not be empty')
+
+export const NewEmail = z.object({
+  to: email,
+  subject: line(998),
+  from: email.optional().meta({ description: 'The sending mailbox; left out, a mailbox’s own key sends from its mailbox' }),
+  html: body.optional(),
+  text: body.optional(),
+  reply_to: email.optional(),
+  tag: line(120).optional().meta({ description: 'Free text to find it by later' }),
+  metadata: metadata.optional(),
+})
+export type NewEmail = z.output<typeof NewEmail>

@@ -1,0 +1,6 @@
+export { isLoopbackUri } from './client-rules.ts'
+export { apiAudiences, resourcesOf } from './oauth.ts'
+export { createOAuthAuthenticate } from './oauth-caller.ts'
+export { deleteGrantOf, insertGrant, listGrantsOf, takeRegistration } from './oauth-queries.ts'
+export { createOAuthProvider, librarySessionCookie, type OAuthProvider, paths, type ShowError, type ShownError } from './provider.ts'
+export { pruneOAuth } from './prune-oauth.ts'

@@ -1,0 +1,65 @@
+import type { ProjectId } from '../../base/ids.ts'
+import type { Database } from '../../database/database.ts'
+import { defineJob } from '../../jobs/jobs.ts'
+import { emptyTombstone, isTombstone, tenantTables, unpurgedProjects } from './project-queries.ts'
+
+const chunk = 10_000
+const foreignKeyViolation = '23503'
+
+/**
+ * Removes what a deleted project leaves behind, in chunks: a million rows in one transaction would hold up every event consumer. Which
+ * tables there are the database knows, so that one made tomorrow is covered. Killed in between, it goes on where it was. Every night it
+ * looks once more after what was deleted lately, for requests that were still on their way.
+ */
+export const purgeProject = defineJob<{ project_id?: ProjectId }>({
+  name: 'projects.purge',
+  schedule: '10 4 * * *',
+  async run({ database, clock }, { project_id }) {
+    const projects = project_id ? [project_id] : (await unpurgedProjects(database, clock.now())).map(({ id }) => id)
+    for (const id of projects) await purge(database, id)
+  },
+})
+
+async function purge(database: Database, project_id: ProjectId): Promise<void> {
+  if (!(await isTombstone(database, project_id))) return
+  let tables = (await tenantTables(database)).map(({ name }) => name)
+  while (tables.length > 0) {
+    const blocked: string[] = []
+    for (const table of tables) if (!(await emptyTable(database, table, project_id))) blocked.push(table)
+    // Rows that others refer to go after those; when nothing moves any more, somebody must look.
+    if (blocked.length === tables.length) throw new Error(`the rows of ${blocked.join(', ')} refer to one another and cannot be purged`)
+    tables = blocked
+  }
+  await emptyTombstone(database, project_id)
+}
+
+const isUnbilled = 'overage > 0 and billed_at is null'
+
+/** What must outlive the project for a while, and who ends it. */
+const kept: Record<string, string> = {
+  // Every consumer is to read that the project ended; the outbox forgets it in its own time.
+  events: `type = 'project.deleted'`,
+  // Billing ends the subscription, bills the last month and looks what became of a charge; then these go, too.
+  billing_accounts: `coalesce(status in ('active', 'trialing', 'past_due'), false)
+    or exists (select 1 from usage_periods u where u.project_id = $1 and ${isUnbilled})`,
+  usage_periods: isUnbilled,
+  payment_challenges: `status = 'charging'`,
+}
+
+/** False when rows of another table refer to these. */
+async function emptyTable(database: Database, table: string, project_id: ProjectId): Promise<boolean> {
+  const which = kept[table] ? `project_id = $1 and not (${kept[table]})` : 'project_id = $1'
+  const name = `"${table.replaceAll('"', '""')}"`
+  // The name of a table cannot be a parameter; it comes from the catalogue, and the project is one still.
+  const statement = `
+    with gone as (
+      delete from ${name} where ${which} and ctid = any(array(select ctid from ${name} where ${which} limit ${chunk})) returning 1)
+    select count(*) as removed from gone`
+  try {
+    for (let removed = chunk; removed >= chunk; ) removed = Number((await database.execute(statement, [project_id])).rows[0]?.removed)
+    return true
+  } catch (error) {
+    if ((error as { code?: string }).code === foreignKeyViolation) return false
+    throw error
+  }
+}

@@ -1,0 +1,7 @@
+import type { Operation } from '../../operations/define-operation.ts'
+import { getUsage } from './get-usage.ts'
+
+export const usageOperations: Operation[] = [getUsage]
+
+export { type Booking, creditEmails, lookAhead, type Reserved, releaseEmails, reserveEmails } from './reserve-emails.ts'
+export { findPeriod, findTerms, pruneReservations } from './usage-queries.ts'
