@@ -1,13 +1,10 @@
-import { rememberBriefly } from '../../base/recent.ts'
+import { noteUses, rememberBriefly } from '../../base/recent.ts'
 import { hashOfSecret } from '../../base/secrets.ts'
 import { type Caller, type Scope, type Services, scopesWithin } from '../../operations/context.ts'
 import { type LiveAccess, placeOf } from './oauth.ts'
 import { findLiveAccess, touchGrant } from './oauth-queries.ts'
 
 type Parts = Pick<Services, 'database' | 'clock' | 'secrets' | 'log'>
-
-const noteUseEveryMs = 60_000
-const maxNoted = 10_000
 
 /** What the token itself says; the rest is looked up. */
 interface Token {
@@ -22,22 +19,13 @@ export function createOAuthAuthenticate({ database, clock, secrets, log }: Parts
     const access = await findLiveAccess(database, id_hash)
     return access && { access, token: JSON.parse(secrets.open('oauth', placeOf('AccessToken', id_hash), access.payload)) as Token }
   })
-  const noted = new Map<string, number>()
-
-  const noteUse = ({ project_id, grant_id }: LiveAccess, now: Date) => {
-    if (now.getTime() - (noted.get(grant_id) ?? 0) < noteUseEveryMs) return
-    if (noted.size >= maxNoted) noted.clear()
-    noted.set(grant_id, now.getTime())
-    touchGrant(database, project_id, grant_id, now).catch((error: Error) =>
-      log.debug({ reason: error.message }, 'last_used_at is noted later'),
-    )
-  }
+  const noteUse = noteUses(log, ({ project_id, grant_id }: LiveAccess, now) => touchGrant(database, project_id, grant_id, now))
 
   return async (credential: string): Promise<Caller | null> => {
     const found = await look(credential)
     const now = clock.now()
     if (!found || found.access.expires_at <= now || !audiences.includes(found.token.aud ?? '')) return null
-    noteUse(found.access, now)
+    noteUse(found.access.grant_id, found.access, now)
     return callerOf(found.access, found.token)
   }
 }

@@ -1,15 +1,12 @@
 import type { Clock } from '../../base/clock.ts'
 import type { KeyId, ProjectId } from '../../base/ids.ts'
 import type { Log } from '../../base/log.ts'
-import { rememberBriefly } from '../../base/recent.ts'
+import { noteUses, rememberBriefly } from '../../base/recent.ts'
 import { hashOfSecret } from '../../base/secrets.ts'
 import type { Database, Queryable } from '../../database/database.ts'
 import { type Caller, scopesWithin } from '../../operations/context.ts'
 import type { LiveToken } from './token.ts'
 import { findLiveToken, findTokenByHash, touchToken } from './token-queries.ts'
-
-const noteUseEveryMs = 60_000
-const maxNoted = 10_000
 
 interface Parts {
   database: Database
@@ -20,23 +17,14 @@ interface Parts {
 /** Who a key belongs to. A busy key costs two look-ups a second, not one a request. */
 export function createAuthenticate({ database, clock, log }: Parts): (key: string) => Promise<Caller | null> {
   const look = rememberBriefly((key) => findTokenByHash(database, hashOfSecret(key)))
-  const noted = new Map<KeyId, number>()
-
-  const noteUse = (token: LiveToken, now: Date) => {
-    if (now.getTime() - (noted.get(token.id) ?? 0) < noteUseEveryMs) return
-    if (noted.size >= maxNoted) noted.clear()
-    noted.set(token.id, now.getTime())
-    touchToken(database, token.project_id, token.id, now).catch((error: Error) =>
-      log.debug({ reason: error.message }, 'last_used_at is noted later'),
-    )
-  }
+  const noteUse = noteUses(log, ({ project_id, id }: LiveToken, now) => touchToken(database, project_id, id, now))
 
   return async (key) => {
     if (!key.startsWith('sk_')) return null
     const token = await look(key)
     const now = clock.now()
     if (!token || (token.expires_at && token.expires_at <= now)) return null
-    noteUse(token, now)
+    noteUse(token.id, token, now)
     return callerOf(token)
   }
 }

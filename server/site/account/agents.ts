@@ -12,7 +12,7 @@ import { runOperation } from '../../operations/run-operation.ts'
 import { acceptForms, fieldOf } from '../forms.ts'
 import { shownTime } from './account.ts'
 import { requireCaller, type SignedIn } from './asker.ts'
-import { sendAccountPage } from './layout.ts'
+import { idField, sendAccountPage } from './layout.ts'
 
 const path = '/account/agents'
 type ShownAgent = (typeof Agent)['_zod']['output']
@@ -111,5 +111,3 @@ ${agent.scopes.includes('send') ? button(agent, 'stop-sending', 'Stop sending') 
 
 const button = ({ id }: ShownAgent, action: string, words: string): Html =>
   html`<form method="post" action="${`${path}/${action}`}">${idField(formatId('usr', id))}<button class="quiet">${words}</button></form>`
-
-const idField = (id: string): Html => html`<input type="hidden" name="id" value="${id}">`

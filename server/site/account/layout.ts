@@ -40,3 +40,6 @@ export const projectChoice = (path: string, projects: { name: string; slug: stri
           ? html`<option value="${slug}" selected>${name} (${slug})</option>`
           : html`<option value="${slug}">${name} (${slug})</option>`,
       )}</select><button class="quiet">Show</button></form>`
+
+/** Names the thing that a button is about. */
+export const idField = (id: string): Html => html`<input type="hidden" name="id" value="${id}">`

@@ -4,6 +4,7 @@ import type { InviteRow, ShownInvite } from '../../features/invites/index.ts'
 import type { MemberRow } from '../../features/members/member.ts'
 import type { Membership } from '../../features/sessions/index.ts'
 import { type Caller, type Role, roles } from '../../operations/context.ts'
+import { idField } from './layout.ts'
 
 interface Team {
   caller: Caller
@@ -45,8 +46,6 @@ function memberTable(team: Team, isAdmin: boolean): Html {
   })
   return html`<table><thead><tr><th scope="col">Member</th><th scope="col">Role</th><th scope="col">Membership</th></tr></thead><tbody>${rows}</tbody></table>`
 }
-
-const idField = (id: string): Html => html`<input type="hidden" name="id" value="${id}">`
 
 const roleForm = (team: Team, { id, email, role }: MemberRow): Html =>
   html`<form method="post" action="${teamPath(team.project.slug, '/role')}">${idField(formatId('usr', id))}
