@@ -36,13 +36,6 @@ interface AgentKeys {
   user_id: UserId
 }
 
-export const addScope = (tx: Transaction, { project_id, user_id }: AgentKeys, scope: 'write' | 'send') => tx.run`
-  update api_keys set scopes = scopes || ${scope}::text
-  where project_id = ${project_id} and user_id = ${user_id} and ${scope} <> all(scopes)`
-
-export const removeScope = (tx: Transaction, { project_id, user_id }: AgentKeys, scope: 'send') => tx.run`
-  update api_keys set scopes = array_remove(scopes, ${scope}) where project_id = ${project_id} and user_id = ${user_id}`
-
 /** Keys that were the agent's are the human's now, where its things went. */
 export const handOverKeys = (tx: Transaction, agent: AgentKeys, human: AgentKeys) => tx.run`
   update api_keys set project_id = ${human.project_id}, user_id = ${human.user_id} where project_id = ${agent.project_id}`

@@ -7,7 +7,6 @@ import { updateAgent } from './update-agent.ts'
 
 export const agentOperations: Operation[] = [registerAgent, claimAgent, completeClaim, listAgents, updateAgent]
 
-export { type AgentInvite, decideAgentInvite } from './decide-agent-invite.ts'
 export { lookAfterAgents } from './look-after-agents.ts'
 export { moveRest } from './move-rest.ts'
 export { findProjectNow } from './registration-queries.ts'

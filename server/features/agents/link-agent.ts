@@ -1,10 +1,11 @@
-import { newId } from '../../base/ids.ts'
 import type { Transaction } from '../../database/database.ts'
 import type { OpenContext } from '../../operations/context.ts'
 import { findUser, type Person, sendNotice } from '../identity/index.ts'
+import { insertInvite } from '../invites/index.ts'
+import { addScopeToKeys } from '../tokens/index.ts'
 import { setPlan } from '../usage/index.ts'
 import type { Claimed, RegistrationRow } from './agent.ts'
-import { addScope, findAgentMailbox, setParent } from './agent-queries.ts'
+import { findAgentMailbox, setParent } from './agent-queries.ts'
 import { createAgent } from './create-agent.ts'
 
 interface Link {
@@ -18,10 +19,9 @@ export async function linkAgent(context: OpenContext, tx: Transaction, { registr
   const agent = await agentOf(context, tx, registration)
   await setParent(tx, agent.user_id, human.user_id)
   await setPlan(tx, agent.project_id, 'free')
-  if (context.config.CLAIM_WIDENS_FIRST_KEY) await addScope(tx, agent, 'write')
-  await tx.run`
-    insert into invites (project_id, id, email, email_key, role, source, user_id, created_at)
-    values (${agent.project_id}, ${newId<'inv'>()}, ${address.address}, ${address.key}, 'admin', 'agent', ${agent.user_id}, ${tx.now})`
+  if (context.config.CLAIM_WIDENS_FIRST_KEY) await addScopeToKeys(tx, agent, 'write')
+  const { user_id, project_id } = agent
+  await insertInvite(tx, { project_id, user_id, email: address.address, email_key: address.key, role: 'admin', source: 'agent' })
   await sendNotice(context, tx, {
     kind: 'agent_linked',
     to: address.address,
@@ -32,7 +32,7 @@ export async function linkAgent(context: OpenContext, tx: Transaction, { registr
       { link: `${context.config.AUTH_URL}/account/agents`, label: 'Your agents' },
     ],
   })
-  return { user_id: agent.user_id, project_id: agent.project_id, mailbox: agent.mailbox, key_name: `Agent ${agent.name}` }
+  return { user_id, project_id, mailbox: agent.mailbox, key_name: `Agent ${agent.name}` }
 }
 
 /** One that registered for its human is made only now that there is one. */

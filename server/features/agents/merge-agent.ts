@@ -1,8 +1,9 @@
 import type { Transaction } from '../../database/database.ts'
 import type { OpenContext } from '../../operations/context.ts'
 import { findUser, type Person } from '../identity/index.ts'
+import { addScopeToKeys } from '../tokens/index.ts'
 import type { Claimed, RegistrationRow } from './agent.ts'
-import { addScope, findAgentMailbox, handOverKeys, retireAgent } from './agent-queries.ts'
+import { findAgentMailbox, handOverKeys, retireAgent } from './agent-queries.ts'
 import { moveRest } from './move-rest.ts'
 import { moveThings } from './move-things.ts'
 
@@ -21,7 +22,7 @@ export async function mergeAgent(context: OpenContext, tx: Transaction, { regist
   const mailbox = await findAgentMailbox(tx, agent)
   const move = { from: project_id, to: home_id }
   await moveThings(tx, move)
-  if (context.config.CLAIM_WIDENS_FIRST_KEY) await addScope(tx, agent, 'write')
+  if (context.config.CLAIM_WIDENS_FIRST_KEY) await addScopeToKeys(tx, agent, 'write')
   await handOverKeys(tx, agent, { user_id: human_id, project_id: home_id })
   await retireAgent(tx, agent)
   await context.jobs.enqueue(tx, moveRest, move)

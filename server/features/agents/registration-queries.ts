@@ -1,6 +1,7 @@
 import { newId, type ProjectId, type RegistrationId, type UserId } from '../../base/ids.ts'
 import { hashOfSecret } from '../../base/secrets.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
+import { holdName } from '../../database/hold-name.ts'
 import type { RegistrationKind, RegistrationRow } from './agent.ts'
 
 interface NewRegistrationRow {
@@ -47,7 +48,7 @@ export const endClaim = (tx: Transaction, end: ClaimEnd) => tx.run`
     user_id = ${end.user_id}, project_id = ${end.project_id} where id = ${end.id}`
 
 /** One that registers waits for those before it, so that all are counted. */
-export const lockRegistrations = (tx: Transaction) => tx.run`select pg_advisory_xact_lock(hashtextextended('agent registrations', 0))`
+export const lockRegistrations = (tx: Transaction) => holdName(tx, 'agent registrations')
 
 interface Counted {
   kind: RegistrationKind

@@ -2,8 +2,9 @@ import { z } from 'zod'
 import { notFound } from '../../base/errors.ts'
 import { idOf } from '../../base/ids.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
+import { addScopeToKeys, removeScopeFromKeys } from '../tokens/index.ts'
 import { Agent, AgentChanges, toAgent } from './agent.ts'
-import { addScope, findAgent, lockAgent, removeScope, setDisabled } from './agent-queries.ts'
+import { findAgent, lockAgent, setDisabled } from './agent-queries.ts'
 
 export const updateAgent = defineOperation({
   id: 'agents.update',
@@ -27,8 +28,8 @@ export const updateAgent = defineOperation({
       if (!known) throw notFound('agent')
       const keys = { project_id: known.project_id, user_id: known.id }
       if (status !== undefined) await setDisabled(tx, known.id, status === 'disabled')
-      if (send === true) await addScope(tx, keys, 'send')
-      if (send === false) await removeScope(tx, keys, 'send')
+      if (send === true) await addScopeToKeys(tx, keys, 'send')
+      if (send === false) await removeScopeFromKeys(tx, keys, 'send')
       const agent = await findAgent(tx, caller.user_id, params.id)
       return toAgent(agent!) // held since it was found
     })

@@ -3,6 +3,7 @@ import { ApiError } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
 import { hashOfSecret, makeSecret } from '../../base/secrets.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
+import { holdName } from '../../database/hold-name.ts'
 import { type Fragment, sql } from '../../database/sql.ts'
 import { mailboxKeyOf } from '../../mail/address.ts'
 import type { Services } from '../../operations/context.ts'
@@ -55,8 +56,8 @@ async function refuseTooMany({ config }: Pick<Services, 'config'>, tx: Transacti
   // Looked at before anybody waits for a lock: a flood that is refused holds up nobody.
   await refuseNow(tx, limitsOf(request, config))
   // Two requests for one mailbox, or from one place, at the same moment count each other. Always in this order: nobody waits in a ring.
-  await tx.run`select pg_advisory_xact_lock(hashtextextended(${`codes ${mailboxKeyOf(request.address.key)}`}, 0))`
-  await tx.run`select pg_advisory_xact_lock(hashtextextended(${`codes from ${request.ip}`}, 0))`
+  await holdName(tx, `codes ${mailboxKeyOf(request.address.key)}`)
+  await holdName(tx, `codes from ${request.ip}`)
   await refuseNow(tx, limitsOf(request, config))
 }
 

@@ -1,5 +1,6 @@
 import { newId, type ProjectId, type UserId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
+import { holdName } from '../../database/hold-name.ts'
 
 export interface Identity {
   user_id: UserId
@@ -84,7 +85,7 @@ export const findHomeProject = (db: Queryable, user_id: UserId) => db.first<{ id
 
 /** Of `base`, `base-2`, … those that are in use, by a person or by a project. Held until the transaction ends: others take turns. */
 export const takenSlugs = async (tx: Transaction, base: string): Promise<Set<string>> => {
-  await tx.run`select pg_advisory_xact_lock(hashtextextended(${`slug ${base}`}, 0))`
+  await holdName(tx, `slug ${base}`)
   const rows = await tx.many<{ slug: string }>`
     select slug from users where slug = ${base} or slug like ${`${base}-%`}
     union select slug from projects where slug = ${base} or slug like ${`${base}-%`}`

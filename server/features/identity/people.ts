@@ -1,6 +1,7 @@
 import type { ProjectId, UserId } from '../../base/ids.ts'
 import { reservedNames, slugOf } from '../../base/slug.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
+import { holdName } from '../../database/hold-name.ts'
 import { mailboxKeyOf } from '../../mail/address.ts'
 import type { Services } from '../../operations/context.ts'
 import { findHomeProject, findUserByAddress, insertProject, insertUser, takenSlugs } from './identity-queries.ts'
@@ -14,7 +15,7 @@ export interface Person {
 /** Whoever proved that an address is theirs: their account and home project, made now if there are none yet. */
 export async function findOrCreatePerson(tx: Transaction, address: { address: string; key: string }): Promise<Person> {
   // Two proofs of one new address at the same moment make one account.
-  await tx.run`select pg_advisory_xact_lock(hashtextextended(${`person ${address.key}`}, 0))`
+  await holdName(tx, `person ${address.key}`)
   const known = await findUserByAddress(tx, address.key)
   const home = known && (await findHomeProject(tx, known.id))
   if (known && home) return { user_id: known.id, project_id: home.id, isNew: false }

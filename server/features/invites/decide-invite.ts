@@ -3,11 +3,11 @@ import { formatId, type InviteId } from '../../base/ids.ts'
 import type { Transaction } from '../../database/database.ts'
 import { leaveAuditRow } from '../../operations/audit.ts'
 import type { Caller } from '../../operations/context.ts'
-import { decideAgentInvite } from '../agents/index.ts'
 import { findUser } from '../identity/index.ts'
 import { findMember, insertMember } from '../members/index.ts'
 import { mayGive } from '../members/member.ts'
 import { lockProject } from '../projects/index.ts'
+import { addScopeToKeys } from '../tokens/index.ts'
 import { closed, type InviteRow, whyClosed } from './invite.ts'
 import { findInvite, findInviteTo, lockInvite, setStatus } from './invite-queries.ts'
 
@@ -35,7 +35,8 @@ export async function decideInvite(tx: Transaction, decision: Decision): Promise
   const why = whyClosed(invite, tx.now) ?? (status === 'approved' ? await whyWithdrawn(tx, invite) : null)
   if (why !== null) throw closed(why)
   if (status === 'approved') await insertMember(tx, { project_id, user_id: caller.user_id, role: invite.role })
-  if (invite.source === 'agent') await decideAgentInvite(tx, invite, { approved: status === 'approved', send: decision.send ?? false })
+  // The maker of an agent's invite is the agent, and the project its own.
+  if (invite.source === 'agent' && status === 'approved' && decision.send) await addScopeToKeys(tx, invite, 'send')
   // The caller's own project has the row of the operation.
   if (project_id !== caller.project_id) await leaveAuditRow(tx, auditRowOf(invite, decision))
   return setStatus(tx, invite, status)

@@ -1,5 +1,6 @@
 import { ApiError } from '../../base/errors.ts'
 import type { Transaction } from '../../database/database.ts'
+import { holdName } from '../../database/hold-name.ts'
 import { countMessages } from '../../delivery/enqueue.ts'
 import type { Services } from '../../operations/context.ts'
 import { findInstance, findUser, sendNotice, type UserRow } from '../identity/index.ts'
@@ -37,7 +38,7 @@ export const isMailDue = ({ mailed_at }: InviteRow, now: Date): boolean => maile
 
 async function refuseTooMany(tx: Transaction, { email_key }: InviteRow): Promise<void> {
   // Two projects that ask one person at the same moment count each other.
-  await tx.run`select pg_advisory_xact_lock(hashtextextended(${`invites ${email_key}`}, 0))`
+  await holdName(tx, `invites ${email_key}`)
   const instance = await findInstance(tx)
   if (!instance) throw new Error('an invite before the first start')
   const since = new Date(tx.now.getTime() - dayMs)

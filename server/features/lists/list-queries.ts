@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { ListId, MailboxId, ProjectId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
+import { holdName } from '../../database/hold-name.ts'
 import { nothing, sql } from '../../database/sql.ts'
 import type { ListRow, ListType } from './list.ts'
 
@@ -62,7 +63,7 @@ interface NewListRow extends ListKey {
 }
 
 /** Held until the transaction ends. */
-export const lockName = (tx: Transaction, base: string) => tx.run`select pg_advisory_xact_lock(hashtextextended(${`list name ${base}`}, 0))`
+export const lockName = (tx: Transaction, base: string) => holdName(tx, `list name ${base}`)
 
 export const insertList = (tx: Transaction, list: NewListRow) => tx.run`
   insert into lists (project_id, id, name, subdomain, type, description, mailbox_id, created_at, updated_at)

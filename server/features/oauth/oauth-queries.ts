@@ -1,5 +1,6 @@
 import { type AppId, newId, type ProjectId, type UserId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
+import { holdName } from '../../database/hold-name.ts'
 import { nothing, sql } from '../../database/sql.ts'
 import type { GrantRow, GrantView, LiveAccess } from './oauth.ts'
 
@@ -121,7 +122,7 @@ export const deleteGrantOf = async (tx: Transaction, user_id: UserId, grant_id: 
 /** Counts one more app that asks to be registered from there; false when there were too many in the last hour. */
 export const takeRegistration = async (tx: Transaction, peer: string, limit: number): Promise<boolean> => {
   // Two at the same moment count each other.
-  await tx.run`select pg_advisory_xact_lock(hashtextextended(${`oauth registrations ${peer}`}, 0))`
+  await holdName(tx, `oauth registrations ${peer}`)
   const asked = await tx.first<{ count: number }>`
     select count(*) from oauth_registrations where peer = ${peer} and created_at > ${tx.now}::timestamptz - interval '1 hour'`
   if ((asked?.count ?? 0) >= limit) return false

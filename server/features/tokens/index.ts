@@ -7,5 +7,5 @@ export const tokenOperations: Operation[] = [listTokens, createToken, deleteToke
 
 export { createAuthenticate, findCallerOfKey } from './authenticate.ts'
 export { makeKey, NewToken, type TokenRow } from './token.ts'
-export { deleteToken as removeToken, insertToken, pageTokens } from './token-queries.ts'
+export { addScopeToKeys, deleteToken as removeToken, insertToken, pageTokens, removeScopeFromKeys } from './token-queries.ts'
 export { createToken, deleteToken, listTokens }

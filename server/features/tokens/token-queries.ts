@@ -56,3 +56,16 @@ export const findLiveToken = (db: Queryable, project_id: ProjectId, id: KeyId) =
 
 export const touchToken = (db: Queryable, project_id: ProjectId, id: KeyId, at: Date) => db.run`
   update api_keys set last_used_at = ${at} where project_id = ${project_id} and id = ${id} and (last_used_at is null or last_used_at < ${at})`
+
+interface KeysOf {
+  project_id: ProjectId
+  user_id: UserId
+}
+
+/** All keys that somebody has in a project may do one thing more. */
+export const addScopeToKeys = (tx: Transaction, { project_id, user_id }: KeysOf, scope: Scope) => tx.run`
+  update api_keys set scopes = scopes || ${scope}::text
+  where project_id = ${project_id} and user_id = ${user_id} and ${scope} <> all(scopes)`
+
+export const removeScopeFromKeys = (tx: Transaction, { project_id, user_id }: KeysOf, scope: Scope) => tx.run`
+  update api_keys set scopes = array_remove(scopes, ${scope}) where project_id = ${project_id} and user_id = ${user_id}`
