@@ -59,13 +59,16 @@ export async function startPosthaste({ config, log, clock = systemClock, server 
     stops.push(() => jobs.stop())
     const transport = createTransport(config.OUTBOUND, {
       storeCapturedMessage: (message) => storeCapturedMessage(database, message, clock.now()),
+      mailDomain: config.MAIL_DOMAIN,
+      dnsServers: config.DNS_SERVERS,
+      isPrivateAllowed: config.ALLOW_PRIVATE_WEBHOOKS,
     })
     stops.push(() => transport.close())
     const services: Services = { database, clock, log, config, secrets, jobs, transport }
 
     const has = (role: Config['ROLES'][number]) => config.ROLES.includes(role)
     if (has('consumers')) stops.push(await startConsumersRole(services))
-    if (has('sender')) stops.push(startSenderRole(services))
+    if (has('sender')) stops.push(await startSenderRole(services))
     if (has('scheduler')) stops.push(await startSchedulerRole(services))
     const http = has('http') ? await startHttpRole(services, { isReady: createReadiness(database) }) : null
     if (http) stops.push(() => http.close())

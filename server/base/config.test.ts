@@ -67,7 +67,7 @@ const bad: Record<keyof typeof settings, string[]> = {
   MCP_URL: ['mcp'],
   MAIL_DOMAIN: ['@example.com', 'exa mple.com', '-a.com', 'a..b', 'a_b.com', `${'a'.repeat(64)}.com`],
   SMTP_PORT: ['smtp', '70000'],
-  OUTBOUND: ['sendmail', 'http://x', 'smtp:', 'captured'],
+  OUTBOUND: ['sendmail', 'http://x', 'smtp:', 'captured', 'directly', 'direct,smtp://x'],
   DNS_SERVERS: [],
   SECRET_KEY: ['short-secret'],
   BOOTSTRAP_API_KEY: ['sk_', 'pk_0123456789abcdef0123', 'sk_0123456789abcdef 0123'],

@@ -109,10 +109,10 @@ export const settings = {
   }),
   SMTP_PORT: setting({ schema: port, default: '2525', about: `Port of the inbound SMTP server.${later('inbound mail')}` }),
   OUTBOUND: setting({
-    schema: z.string().regex(/^(capture|smtps?:\/\/.+)$/, 'must be capture, smtp://… or smtps://…'),
+    schema: z.string().regex(/^(capture|direct(\?.+)?|smtps?:\/\/.+)$/, 'must be capture, direct, smtp://… or smtps://…'),
     default: 'capture',
     about:
-      'How mail leaves: `capture` keeps it (`GET /dev/outbox` on localhost), `smtp://user:password@host:port` or `smtps://…` hands it to a relay.',
+      'How mail leaves: `capture` keeps it (`GET /dev/outbox` on localhost), `smtp://user:password@host:port` or `smtps://…` hands it to a relay, or by `weight` to several with commas between them (`smtp://a?weight=2&connections=10&rate=50,smtp://b`), and `direct` to the servers of the recipients’ domains (`direct?connections=5&rate=20` for each).',
   }),
   DNS_SERVERS: setting({
     schema: commaList,

@@ -25,6 +25,9 @@ create table posts (
   primary key (project_id, list_id, id)
 );
 create index posts_due on posts (scheduled_at) where status = 'scheduled';
+-- What the view of all lists shows of each: what waits, and when it was last sent to.
+create index posts_waiting on posts (project_id, list_id) where status in ('draft', 'scheduled');
+create index posts_sent on posts (project_id, list_id, sent_at) where sent_at is not null;
 
 -- One press of "send". `source` is what is sent, as it was then: later edits of post or list change nothing on its way. Recipients are
 -- the subscribers who were active at `snapshot_at`; `expanded_to` is how far they have become deliveries.
