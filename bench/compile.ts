@@ -80,7 +80,8 @@ const story = (n: number): string => `<table role="presentation" width="600" ali
 </table>
 `
 
-const source: PostSource = {
+/** 30 kB, 20 links, a greeting. */
+export const source: PostSource = {
   subject: 'Twenty things to read this week',
   preview_text: 'And one of them is about foxes',
   html: `<p>Hello {{ name | default: "friend" }},</p>\n${Array.from({ length: 20 }, (_, n) => story(n)).join('')}`,

@@ -8,6 +8,7 @@ const hello = Buffer.from('250-sink\r\n250-PIPELINING\r\n250-8BITMIME\r\n250 ENH
 function serve(socket: Socket): void {
   let rest: Buffer = Buffer.alloc(0)
   let isInMessage = false
+  let isOver = false
   socket.on('error', () => {})
   socket.on('data', (chunk: Buffer) => {
     let input = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
@@ -21,11 +22,12 @@ function serve(socket: Socket): void {
       isInMessage = verb === 0x44
       // D of DATA, E of EHLO, Q of QUIT; to all else, and to a message, yes.
       replies.push(isInMessage ? go : verb === 0x45 ? hello : yes)
-      if (verb === 0x51) socket.end()
+      isOver ||= verb === 0x51
     }
     // Of a message only the last bytes matter: they may be the beginning of its end.
     rest = isInMessage && input.length > 4 ? input.subarray(-4) : input
     if (replies.length > 0 && socket.writable) socket.write(Buffer.concat(replies))
+    if (isOver) socket.end()
   })
   socket.write('220 sink ESMTP\r\n')
 }

@@ -55,6 +55,8 @@ const bad: Record<keyof typeof settings, string[]> = {
   HOST: [],
   DATA_DIR: [],
   DATABASE_URL: ['mysql://x', 'postgres', '/var/run', 'http://localhost'],
+  LEASE_SECONDS: ['0', '1.5', 'long'],
+  DELIVERY_RETENTION_DAYS: ['0', '-1', 'x', '1.5'],
   SIGN_UPS: ['closed'],
   CODES_PER_HOUR: ['0', 'x'],
   AGENT_SIGN_UPS: ['on', 'email,anonymous'],

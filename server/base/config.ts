@@ -142,6 +142,18 @@ export const settings = {
     default: '60',
     about: 'Requests a minute for each key, and for each address without one.',
   }),
+  LEASE_SECONDS: setting({
+    schema: positive,
+    default: '120',
+    about:
+      'After how long without a sign of life what a sender had claimed of a broadcast passes to another. A sender that starts again with its DATA_DIR takes it up at once.',
+  }),
+  DELIVERY_RETENTION_DAYS: setting({
+    schema: positive,
+    default: '400',
+    about:
+      'How long is kept who got which post. Links in older mail, the one to unsubscribe among them, open nothing any more; the counts of the post stay.',
+  }),
   SIGN_UPS: setting({
     schema: z.enum(['open', 'invited'], { error: 'must be open or invited' }),
     default: 'open',

@@ -1,4 +1,14 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { OperatorError } from './errors.ts'
@@ -36,11 +46,12 @@ const signatureBytes = 16
 const shortSignatureBytes = 8
 
 export function createSecrets(secretKey: string): Secrets {
-  const keys = new Map<string, Buffer>()
-  const keyFor = (purpose: string): Buffer => {
+  const keys = new Map<string, KeyObject>()
+  // As a KeyObject: making one of a Buffer for each token took four times as long as the token.
+  const keyFor = (purpose: string): KeyObject => {
     const known = keys.get(purpose)
     if (known) return known
-    const derived = Buffer.from(hkdfSync('sha256', secretKey, 'posthaste', purpose, 32))
+    const derived = createSecretKey(Buffer.from(hkdfSync('sha256', secretKey, 'posthaste', purpose, 32)))
     keys.set(purpose, derived)
     return derived
   }
@@ -83,7 +94,7 @@ export function createSecrets(secretKey: string): Secrets {
       decipher.setAAD(Buffer.from(about)).setAuthTag(sealed.subarray(13, 29))
       return Buffer.concat([decipher.update(sealed.subarray(29)), decipher.final()]).toString('utf8')
     },
-    fingerprint: keyFor('fingerprint').toString('hex').slice(0, 16),
+    fingerprint: keyFor('fingerprint').export().toString('hex').slice(0, 16),
   }
 }
 

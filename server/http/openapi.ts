@@ -13,6 +13,7 @@ type Json = Record<string, unknown>
 const tags: Record<string, string> = {
   lists: 'Audiences: newsletters, waitlists and announcement lists',
   subscribers: 'The people on a list',
+  deliveries: 'Who got a post, who did not, and why',
   posts: 'What is written, sent to a list and shown on its site',
   contacts: 'A person across all lists of the project',
   emails: 'Single e-mails: receipts, notices, codes',

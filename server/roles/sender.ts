@@ -1,4 +1,5 @@
 import { dataDirOf } from '../database/connect.ts'
+import { createBreaker } from '../delivery/broadcast/breaker.ts'
 import { startNode } from '../delivery/broadcast/node.ts'
 import { createRenderer } from '../delivery/broadcast/render.ts'
 import { startBroadcastSender } from '../delivery/broadcast/send-broadcasts.ts'
@@ -13,6 +14,8 @@ export async function startSenderRole(services: Services): Promise<() => Promise
   const node = await startNode({ database, clock, log, dataDir: dataDirOf(config) })
   const messages = startMessageSender({ database, clock, log, transport, mailDomain: config.MAIL_DOMAIN })
   const renderer = createRenderer({ database, secrets, signers })
-  const broadcasts = startBroadcastSender({ database, clock, log, transport, node, renderer })
+  const breaker = createBreaker({ database, clock, log })
+  const leaseMs = config.LEASE_SECONDS * 1000
+  const broadcasts = startBroadcastSender({ database, clock, log, transport, node, renderer, breaker, leaseMs })
   return () => Promise.all([messages.stop(), broadcasts.stop()])
 }

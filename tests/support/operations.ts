@@ -120,6 +120,7 @@ const refusedExamples: Record<string, number> = {
   'posts.pause': 422,
   'posts.resume': 422,
   'posts.abort': 422,
+  'deliveries.retry': 422,
 }
 export const exampleStatus = (operation: Operation): number => refusedExamples[operation.id] ?? operation.status
 

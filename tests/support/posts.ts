@@ -60,3 +60,33 @@ export const broadcastOf = (app: TestApp, project: TestProject, postId: string) 
     source: { post: object; frame: Record<string, unknown> }
   }>`
     select status, reason, recipients, source from broadcasts where project_id = ${project.id} and post_id = ${parseId('post', postId)} order by id desc limit 1`
+
+/**
+ * A post that was sent, booked as ever, and what became of it for each subscriber in turn. No sender has touched it: the ledger says
+ * what the test says.
+ */
+export async function newSentPost(app: TestApp, statuses: string[], options: { project?: TestProject } = {}) {
+  const { database } = app.services
+  const made = await newPost(app, { ...options, subscribers: statuses.length })
+  assert.equal((await made.project.post(`${made.path}/send`)).status, 202)
+  await made.project.events()
+  const post_id = parseId('post', made.post.id)
+  await database.run`
+    insert into deliveries (project_id, id, broadcast_id, subscriber_id, contact_id, email, name, status, attempts, next_attempt_at, smtp_code,
+      enhanced_code, reason, sent_at, settled_at)
+    select s.project_id, gen_random_uuid(), b.id, s.id, s.contact_id, s.email, s.name, o.status, 1, now(),
+      case o.status when 'delivered' then 250 when 'queued' then null else 550 end, case o.status when 'bounced' then '5.1.1' end,
+      case o.status when 'bounced' then 'The mailbox does not exist' end, case o.status when 'delivered' then now() end,
+      case when o.status <> 'queued' then now() end
+    from broadcasts b
+    join (select *, row_number() over (order by id) as number from subscribers where project_id = ${made.project.id} and list_id = ${parseId('lst', made.list.id)}) s
+      on s.project_id = b.project_id
+    join unnest(${statuses}::text[]) with ordinality as o (status, number) on o.number = s.number
+    where b.project_id = ${made.project.id} and b.post_id = ${post_id}`
+  const count = (status: string) => statuses.filter((one) => one === status).length
+  await database.run`
+    update broadcasts set status = 'done', is_expanded = true, finished_at = now(), delivered = ${count('delivered')}, bounced = ${count('bounced')},
+      failed = ${count('failed')} where project_id = ${made.project.id} and post_id = ${post_id}`
+  await database.run`update posts set status = 'sent', sent_at = now() where project_id = ${made.project.id} and id = ${post_id}`
+  return made
+}

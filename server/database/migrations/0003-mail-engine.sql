@@ -38,13 +38,25 @@ create table broadcasts (
   post_id uuid not null,
   status text not null default 'sending' check (status in ('sending', 'paused', 'done', 'aborted')),
   source jsonb not null,
+  -- Whether its merge tags ask for more than the ledger has.
+  uses_contact boolean not null default false,
   recipients bigint not null,
+  -- What it is booked on, until what was not used has been given back; and how many e-mails are booked for it in all.
   reservation_id uuid,
+  booked bigint not null default 0,
+  -- How many the last retry has queued again.
+  retried bigint not null default 0,
   snapshot_at timestamptz not null,
   expanded_to uuid,
   is_expanded boolean not null default false,
-  -- Why it is paused, for people to read.
+  -- Why it is paused, for people to read; and for programs, when the breaker has paused it, together with when the owner was told.
   reason text,
+  tripped text check (tripped in ('bounces', 'complaints', 'errors')),
+  owner_told_at timestamptz,
+  -- What had happened when somebody resumed it: the breaker counts from there.
+  forgiven_settled bigint not null default 0,
+  forgiven_bounced bigint not null default 0,
+  forgiven_complained bigint not null default 0,
   -- Kept by the statement that settles; the nightly repair proves them against the deliveries.
   delivered bigint not null default 0,
   bounced bigint not null default 0,
@@ -54,8 +66,12 @@ create table broadcasts (
   clicked bigint not null default 0,
   created_at timestamptz not null,
   finished_at timestamptz,
+  -- Since then its deliveries are gone, and its counts are all that is left of them.
+  pruned_at timestamptz,
   primary key (project_id, id)
 ) with (fillfactor = 50);
+create index broadcasts_to_release on broadcasts (finished_at) where reservation_id is not null and finished_at is not null;
+create index broadcasts_to_tell on broadcasts (created_at) where tripped is not null and owner_told_at is null;
 create index broadcasts_open on broadcasts (created_at) where status in ('sending', 'paused');
 create index broadcasts_of_post on broadcasts (project_id, post_id, id);
 
@@ -83,12 +99,25 @@ create table deliveries (
   click_count integer not null default 0,
   -- Opens and clicks by scanners and privacy proxies, which say nothing of the person.
   machine_open_count integer not null default 0,
+  -- When the consequences of a bounce were drawn for the address.
+  followed_at timestamptz,
   primary key (project_id, id)
 );
 create unique index deliveries_once on deliveries (project_id, broadcast_id, subscriber_id);
 create index deliveries_open on deliveries (project_id, broadcast_id, next_attempt_at) where status in ('queued', 'sending');
+-- The few that somebody looks for among many.
+create index deliveries_troubled on deliveries (project_id, broadcast_id, subscriber_id) where status in ('bounced', 'failed', 'complained');
 create index deliveries_leased on deliveries (lease_owner) where status = 'sending';
 create index deliveries_by_contact on deliveries (project_id, contact_id, id);
+-- Bounces, and mailboxes that stayed full for days, which nobody has drawn the consequences from. One sent again may fail again.
+create index deliveries_to_follow on deliveries (settled_at)
+  where (status = 'bounced' or (status = 'failed' and enhanced_code like '4.2.%')) and (followed_at is null or followed_at < settled_at);
+
+-- Tokens in mail have room for half of a project's id: its random half.
+create unique index projects_by_tail on projects (substring(uuid_send(id) from 9));
+
+-- The days on which mail to this person failed for reasons that may pass: three of them end it.
+alter table contacts add column soft_bounced_on date[] not null default '{}';
 
 -- Where the links of a broadcast lead: a click goes to one of these and nowhere else.
 create table broadcast_links (

@@ -34,4 +34,6 @@ export interface Claimed {
   email: string
   name: string | null
   attempts: number
+  /** Only where the merge tags ask for it. */
+  contact?: Record<string, unknown> | null
 }

@@ -1,36 +1,55 @@
 import type { BroadcastId, ProjectId } from '../../base/ids.ts'
 import type { Database, Queryable } from '../../database/database.ts'
+import { nothing, sql } from '../../database/sql.ts'
 import type { Claimed } from './broadcast.ts'
-
-/** Far longer than a batch takes: whoever holds one so long is dead. */
-const leaseMs = 10 * 60_000
+import { contactValues } from './merge-values.ts'
 
 export interface Lessee {
   /** This process, as the ledger knows it. */
   node_id: string
   now: Date
+  /** Whoever has not renewed a claim for so long is dead. */
+  lease_ms: number
 }
 
+const leaseEnd = ({ now, lease_ms }: Lessee): Date => new Date(now.getTime() + lease_ms)
+
+export interface OpenBroadcast {
+  project_id: ProjectId
+  id: BroadcastId
+  uses_contact: boolean
+}
+
+const contactOf = sql`, (select ${contactValues} from contacts c where c.project_id = d.project_id and c.id = d.contact_id) as contact`
+
 /** Broadcasts that may send, oldest first. */
-export const openBroadcasts = (db: Queryable) => db.many<{ project_id: ProjectId; id: BroadcastId }>`
-  select project_id, id from broadcasts where status = 'sending' order by created_at limit 100`
+export const openBroadcasts = (db: Queryable) => db.many<OpenBroadcast>`
+  select project_id, id, uses_contact from broadcasts where status = 'sending' order by created_at limit 100`
 
 /** Takes what is due, and what somebody took and never settled. Two who ask at once get different rows. */
 export const claimDeliveries = (
   database: Database,
-  { project_id, id }: { project_id: ProjectId; id: BroadcastId },
-  { node_id, now }: Lessee,
+  { project_id, id, uses_contact }: OpenBroadcast,
+  lessee: Lessee,
   limit: number,
 ) => database.many<Claimed>`
-  update deliveries d set status = 'sending', attempts = d.attempts + 1, lease_owner = ${node_id},
-    next_attempt_at = ${new Date(now.getTime() + leaseMs)}
+  update deliveries d set status = 'sending', attempts = d.attempts + 1, lease_owner = ${lessee.node_id},
+    next_attempt_at = ${leaseEnd(lessee)}
   from (
     select project_id, id from deliveries
-    where project_id = ${project_id} and broadcast_id = ${id} and status in ('queued', 'sending') and next_attempt_at <= ${now}
+    where project_id = ${project_id} and broadcast_id = ${id} and status in ('queued', 'sending') and next_attempt_at <= ${lessee.now}
     order by next_attempt_at limit ${limit} for update skip locked
   ) due
   where d.project_id = due.project_id and d.id = due.id
-  returning d.project_id, d.id, d.broadcast_id, d.contact_id, d.email, d.name, d.attempts`
+  returning d.project_id, d.id, d.broadcast_id, d.contact_id, d.email, d.name, d.attempts ${uses_contact ? contactOf : nothing}`
+
+/**
+ * A peer may take longer for one message than a lease lasts. Only what this process knows it has is renewed: what it claimed and never
+ * heard of, because the database went away in that moment, is due again when its lease ends.
+ */
+export const renewLeases = (db: Queryable, lessee: Lessee, ids: string[]) => db.run`
+  update deliveries set next_attempt_at = ${leaseEnd(lessee)}
+  where lease_owner = ${lessee.node_id} and status = 'sending' and id = any(${ids}::uuid[])`
 
 /** What this process claimed and did not begin, when it stops in good order. */
 export const giveBack = (db: Queryable, node_id: string, ids: string[], now: Date) => db.run`

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fdatasyncSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DeliveryId } from '../../base/ids.ts'
 
@@ -15,8 +15,10 @@ const rotateAfter = 10_000
 const flushEveryMs = 500
 
 export interface Journal {
-  /** Throws when it cannot be written: then nothing more may be sent. */
+  /** Throws when it cannot be written: then nothing more may be sent until `check` passes. */
   append(id: DeliveryId): void
+  /** Throws when nothing could be appended now: a full disk, mostly. */
+  check(): void
   /** These are in the database now. */
   settled(ids: DeliveryId[]): void
   close(): void
@@ -39,30 +41,43 @@ export function openJournal(folder: string): Journal {
     files.push(file)
     return file
   }
-  let current = begin()
-  const buffer = Buffer.alloc(bytesPerId)
-  let isDirty = false
-  const timer = setInterval(() => {
-    if (!isDirty) return
-    isDirty = false
-    fsyncSync(current.descriptor)
-  }, flushEveryMs)
-  timer.unref()
-
   const drop = (file: File) => {
     closeSync(file.descriptor)
+    dirty.delete(file)
     rmSync(file.path, { force: true })
     files.splice(files.indexOf(file), 1)
+  }
+  let current: File | null = begin()
+  const entry = Buffer.alloc(bytesPerId)
+  const dirty = new Set<File>()
+  const timer = setInterval(() => force(dirty), flushEveryMs)
+  timer.unref()
+
+  const writeEntry = (): File => {
+    current ??= begin()
+    const file = current
+    try {
+      if (writeSync(file.descriptor, entry) < bytesPerId) throw new Error('only a part of an entry could be written')
+    } catch (error) {
+      // A part of the entry may be in the file, and whatever came behind it would be misread.
+      current = null
+      if (file.open.size === 0) drop(file)
+      throw error
+    }
+    dirty.add(file)
+    if (++file.written >= rotateAfter) current = null
+    return file
   }
 
   return {
     append(id) {
-      buffer.write(id.replaceAll('-', ''), 'hex')
-      writeSync(current.descriptor, buffer)
-      isDirty = true
-      current.written++
-      current.open.add(id)
-      if (current.written >= rotateAfter) current = begin()
+      entry.write(id.replaceAll('-', ''), 'hex')
+      writeEntry().open.add(id)
+    },
+    check() {
+      // No delivery has this id.
+      entry.fill(0)
+      writeEntry()
     },
     settled(ids) {
       for (const file of [...files]) {
@@ -77,6 +92,17 @@ export function openJournal(folder: string): Journal {
         else closeSync(file.descriptor)
       }
     },
+  }
+}
+
+function force(dirty: Set<File>): void {
+  for (const file of dirty) {
+    dirty.delete(file)
+    try {
+      fdatasyncSync(file.descriptor)
+    } catch {
+      // What the kernel holds outlives this process all the same, and a disk that takes nothing shows with the next entry.
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import { type FileLock, tryLockFile } from '../../base/file-lock.ts'
@@ -25,10 +25,12 @@ interface Parts {
 export async function startNode(parts: Parts): Promise<SendingNode> {
   const folder = join(parts.dataDir, 'journals')
   mkdirSync(folder, { recursive: true })
-  for (const id of readdirSync(folder)) await buryIfDead(parts, folder, id)
+  for (const id of readdirSync(folder)) if (!id.startsWith('.')) await buryIfDead(parts, folder, id)
   const id = randomUUID()
-  mkdirSync(join(folder, id))
-  const lock = tryLockFile(join(folder, id, 'node.lock')) as FileLock // nobody else knows this name
+  // Locked before it has its name: another process that starts in this moment would take it for one of the dead.
+  mkdirSync(join(folder, `.${id}`))
+  const lock = tryLockFile(join(folder, `.${id}`, 'node.lock')) as FileLock // nobody else knows this name
+  renameSync(join(folder, `.${id}`), join(folder, id))
   const journal = openJournal(join(folder, id))
   return {
     id,
@@ -44,7 +46,7 @@ export async function startNode(parts: Parts): Promise<SendingNode> {
 
 /** First what the peer has accepted, then the rest: the other way round, somebody would send it again. */
 async function buryIfDead({ database, clock, log }: Parts, folder: string, id: string): Promise<void> {
-  const lock = tryLockFile(join(folder, id, 'node.lock'))
+  const lock = tryLock(join(folder, id))
   if (!lock) return
   try {
     const accepted = readJournal(join(folder, id))
@@ -54,5 +56,15 @@ async function buryIfDead({ database, clock, log }: Parts, folder: string, id: s
   } finally {
     lock.release()
   }
-  rmSync(join(folder, id), { recursive: true, force: true })
+  rmSync(join(folder, id), { recursive: true, force: true, maxRetries: 5 })
+}
+
+/** Null when it lives, and when somebody else has buried it while we looked. */
+function tryLock(folder: string): FileLock | null {
+  try {
+    return tryLockFile(join(folder, 'node.lock'))
+  } catch (error) {
+    if (!existsSync(folder)) return null
+    throw error
+  }
 }

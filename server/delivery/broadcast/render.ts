@@ -55,11 +55,12 @@ export function createRenderer({ database, secrets, signers }: { database: Datab
       const { source, compiled, signer } = await preparedOf(delivery)
       const token = formatDeliveryToken(secrets, { kind: 'delivery', project_id: delivery.project_id, id: delivery.id })
       const message_id = `${formatId('dlv', delivery.id)}@${source.frame.message_id_domain}`
-      const { headers, body } = compiled.fill({ token, email: delivery.email, name: delivery.name, message_id, values: {} })
+      const { email, name, contact } = delivery
+      const { headers, body, message } = compiled.fill({ token, email, name, message_id, values: { contact: contact ?? {} } })
       const signature = signer ? [await signer.sign(headers, body)] : []
       return {
         envelope: { from: compiled.returnPath({ token }), to: delivery.email },
-        message: [...signature, headers, body],
+        message: [...signature, message],
         message_id,
         subject: source.post.subject,
       }

@@ -6,7 +6,7 @@ import type { Outcome } from '../transports/index.ts'
 import type { Claimed } from './broadcast.ts'
 
 export interface Settled {
-  delivery: Pick<Claimed, 'project_id' | 'id' | 'attempts'>
+  delivery: Pick<Claimed, 'project_id' | 'id' | 'broadcast_id' | 'attempts'>
   outcome: Outcome
 }
 
@@ -69,9 +69,9 @@ export const settleAccepted = async (db: Queryable, node_id: string, ids: Delive
   )
 }
 
-/** The rest of what a dead process held has not been accepted by anybody: it is due again. */
+/** The rest of what a dead process held has not been accepted by anybody: it is due again, and the attempt does not count. */
 export const releaseLeases = (db: Queryable, node_id: string, now: Date) => db.run`
-  update deliveries set status = 'queued', lease_owner = null, next_attempt_at = ${now} where lease_owner = ${node_id} and status = 'sending'`
+  update deliveries set status = 'queued', attempts = attempts - 1, lease_owner = null, next_attempt_at = ${now} where lease_owner = ${node_id} and status = 'sending'`
 
 interface Finished {
   project_id: ProjectId
@@ -103,20 +103,21 @@ export const finishBroadcasts = (database: Database): Promise<number> =>
 
 /** The post itself says that it was sent in the same moment: nobody sees one without the other. */
 async function tellFinished(tx: Transaction, { project_id, post_id, list_id, subject }: Finished): Promise<void> {
-  await tx.run`update posts set status = 'sent', sent_at = ${tx.now}, updated_at = ${tx.now} where project_id = ${project_id} and id = ${post_id}`
+  await tx.run`update posts set status = 'sent', sent_at = coalesce(sent_at, ${tx.now}), updated_at = ${tx.now} where project_id = ${project_id} and id = ${post_id}`
   await publish(tx, project_id, 'post.delivered', { post_id, list_id, subject })
 }
 
 const closeChunk = 10_000
 
-/** What an aborted broadcast had not sent yet. True when there may be more. */
+/** What an aborted broadcast had not sent yet, and what a process held that is gone for good. True when there may be more. */
 export async function closeAborted(database: Database, now: Date): Promise<boolean> {
   const closed = await database.run`
     with left_over as (
       select d.project_id, d.id, d.broadcast_id from broadcasts b join deliveries d on d.project_id = b.project_id and d.broadcast_id = b.id
-      where b.status = 'aborted' and b.finished_at is null and d.status = 'queued' limit ${closeChunk} for update of d skip locked
+      where b.status = 'aborted' and b.finished_at is null
+        and (d.status = 'queued' or (d.status = 'sending' and d.next_attempt_at <= ${now})) limit ${closeChunk} for update of d skip locked
     ), closed as (
-      update deliveries d set status = 'failed', reason = 'The broadcast was aborted before this was sent', settled_at = ${now}
+      update deliveries d set status = 'failed', reason = 'The broadcast was aborted before this was sent', lease_owner = null, settled_at = ${now}
       from left_over l where d.project_id = l.project_id and d.id = l.id
       returning d.project_id, d.broadcast_id
     )

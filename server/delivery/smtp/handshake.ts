@@ -15,12 +15,19 @@ export interface Extensions {
   auth: string[]
 }
 
+export interface Session {
+  wire: Wire
+  extensions: Extensions
+}
+
 /**
  * From nothing to a session that takes mail: connect, greeting, EHLO (HELO for those who do not know it), STARTTLS and EHLO again,
- * AUTH. One question at a time. Throws SmtpError.
+ * AUTH. One question at a time, and none after `signal`. Throws SmtpError.
  */
-export async function openSession(endpoint: Endpoint, limits: SmtpLimits): Promise<{ wire: Wire; extensions: Extensions }> {
-  const wire = await openWire(endpoint, limits)
+export async function openSession(endpoint: Endpoint, limits: SmtpLimits, signal: AbortSignal): Promise<Session> {
+  const wire = await openWire(endpoint, limits, signal)
+  const cutOff = () => wire.fail(new SmtpError('shutdown', 'cut off while greeting'))
+  signal.addEventListener('abort', cutOff)
   const talk = new Conversation(wire)
   try {
     wire.patience = limits.greeting_ms
@@ -38,6 +45,8 @@ export async function openSession(endpoint: Endpoint, limits: SmtpLimits): Promi
     const failure = error instanceof SmtpError ? error : new SmtpError('broken', String(error))
     wire.fail(failure)
     throw failure
+  } finally {
+    signal.removeEventListener('abort', cutOff)
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
-import { type SmtpPeer, type SmtpPeerOptions, startSmtpPeer } from '../../../tests/support/smtp-peer.ts'
+import { type PeerAction, type SmtpPeer, type SmtpPeerOptions, startSmtpPeer } from '../../../tests/support/smtp-peer.ts'
 import { until } from '../../../tests/support/until.ts'
 import { createSmtpTransport, type SmtpLimits } from '../transports/smtp.ts'
 import type { Outcome, Transport } from '../transports/transport.ts'
@@ -106,6 +106,35 @@ for (const [stage, script] of drops) {
   }
 }
 
+test('whatever a host answers at random, each message is told its own, and none comes twice', async () => {
+  for (const pipelining of [true, false]) {
+    let dice = 7
+    const roll =
+      (...actions: PeerAction[]) =>
+      () => {
+        dice = (dice * 1_103_515_245 + 12_345) % 2 ** 31
+        return dice % 100 < 8 ? actions[dice % actions.length] : undefined
+      }
+    const atEnvelope = roll('550 5.1.1 no', '451 4.3.0 later', '421 4.3.2 bye', { drop: true }, { delayMs: 5 })
+    const script = { offers: { pipelining }, atMail: atEnvelope, atRcpt: atEnvelope, atData: atEnvelope }
+    const { peer, transport } = await connected(
+      { ...script, atDot: roll('554 5.7.1 no', '452 4.2.2 full', '421 4.3.2 bye', { drop: true }) },
+      { max_messages: 20 },
+    )
+    const accepted: string[] = []
+    const outcomes = await Promise.all(people(500).map((to) => send(transport, to, { onAccepted: () => accepted.push(to) })))
+    const delivered = people(500).filter((_, index) => outcomes[index]?.kind === 'delivered')
+    assert.deepEqual(peer.messages.map(({ to }) => to[0]).sort(), delivered.sort())
+    assert.deepEqual(accepted.sort(), delivered)
+    const uncertain = people(500).filter((_, index) => 'isUncertain' in (outcomes[index] as Outcome))
+    const answered = new Set([...peer.messages, ...peer.refused].map(({ to }) => to[0]))
+    assert.ok(uncertain.every((to) => answered.has(to)))
+    assert.equal(peer.messages.length + peer.refused.length, answered.size, 'none came twice')
+    assert.ok(peer.commands.every((line) => /^(EHLO|MAIL FROM:|RCPT TO:|DATA$|RSET$|QUIT$)/.test(line)))
+    assert.ok(delivered.length > 300)
+  }
+})
+
 test('silence and garbage at the dot are uncertain too; a no, and silence before, are not', async () => {
   const cases: [SmtpPeerOptions, boolean][] = [
     [{ atDot: { hang: true } }, true],
@@ -166,6 +195,17 @@ test('a host that allows few connections gets its mail over those', async () => 
   const outcomes = await Promise.all(people(100).map((to) => send(transport, to)))
   assert.ok(outcomes.every(({ kind }) => kind === 'delivered'))
   assert.equal(peer.messages.length, 101)
+})
+
+test('close does not wait for a host that never greets', async () => {
+  const { peer, transport } = await connected({ atGreeting: { hang: true } }, { greeting_ms: 60_000, socket_ms: 60_000 })
+  const sending = send(transport, 'bob@example.org')
+  await until('it is connected', () => peer.open === 1)
+  await transport.close()
+  const outcome = await sending
+  assert.ok(outcome.kind === 'deferred')
+  assert.match(outcome.reason, /shutting down/)
+  await until('no connection is left', () => peer.open === 0)
 })
 
 test('close gives up what has not begun and waits for what has', async () => {

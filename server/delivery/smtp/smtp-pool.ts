@@ -39,7 +39,7 @@ export class SmtpPool {
   #failures = 0
   #rest: { error: SmtpError; endsAt: number; timer: NodeJS.Timeout } | null = null
   #rateTimer: NodeJS.Timeout | null = null
-  #isClosed = false
+  readonly #closing = new AbortController()
   #onAllEnded: (() => void) | null = null
 
   constructor(endpoint: Endpoint, { probes = false, ...limits }: PoolOptions = {}) {
@@ -47,6 +47,10 @@ export class SmtpPool {
     this.#limits = withDefaults(limits)
     this.#probes = probes
     this.#bucket = this.#limits.rate === null ? null : new TokenBucket(this.#limits.rate, performance.now())
+  }
+
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted
   }
 
   /** Why the host is left alone just now, and until when (as performance.now() counts). */
@@ -77,7 +81,7 @@ export class SmtpPool {
 
   /** Greets the host and logs in, over a connection of its own. Throws SmtpError. */
   async verify(): Promise<void> {
-    const { wire } = await openSession(this.#endpoint, this.#limits)
+    const { wire } = await openSession(this.#endpoint, this.#limits, this.#closing.signal)
     const ended = new Promise<void>((resolve) => {
       wire.listener = { onReply() {}, onSilence: () => wire.fail(new SmtpError('closed', 'no answer to QUIT')), onFailure: () => resolve() }
     })
@@ -90,7 +94,7 @@ export class SmtpPool {
    * Only a host that is not done in time is cut off in the end.
    */
   async close(): Promise<void> {
-    this.#isClosed = true
+    this.#closing.abort()
     this.#endRest()
     if (this.#rateTimer) clearTimeout(this.#rateTimer)
     this.#failWaiting(shutDown())
@@ -134,7 +138,7 @@ export class SmtpPool {
 
   #open(): void {
     this.#opening++
-    const opening = openSession(this.#endpoint, this.#limits)
+    const opening = openSession(this.#endpoint, this.#limits, this.#closing.signal)
       .then(({ wire, extensions }) => {
         this.#opening--
         this.#failures = 0

@@ -62,12 +62,12 @@ export class Wire {
     if (this.#reader.hasMore) throw new SmtpError('tls', 'more in clear text after the yes to STARTTLS')
     const plain = this.#socket
     plain.setTimeout(0)
-    for (const event of ['data', 'end', 'error', 'close', 'timeout']) plain.removeAllListeners(event)
+    for (const [event, hear] of this.#events) plain.off(event, hear)
     const servername = isIP(host) ? '' : host
     const socket = connectTls({ socket: plain, host, servername, rejectUnauthorized: tls !== 'opportunistic' })
     this.#socket = socket
     this.#patienceMs = 0
-    await isOpen(socket, 'secureConnect', timeoutMs, (error) => new SmtpError('tls', error.message))
+    await isOpen(socket, { event: 'secureConnect', timeoutMs, toError: (error) => new SmtpError('tls', error.message) })
     this.#reader = new ReplyReader()
     this.#attach()
   }
@@ -87,14 +87,18 @@ export class Wire {
   }
 
   #attach(): void {
-    const socket = this.#socket
-    socket.setNoDelay(true)
-    socket.on('data', (chunk: Buffer) => this.#read(chunk))
-    socket.on('timeout', () => this.#listener?.onSilence())
-    socket.on('error', (error) => this.fail(errorOfSocket(error)))
-    socket.on('end', () => this.fail(new SmtpError('closed', 'the connection was closed')))
-    socket.on('close', () => this.fail(new SmtpError('closed', 'the connection was closed')))
+    this.#socket.setNoDelay(true)
+    for (const [event, hear] of this.#events) this.#socket.on(event, hear)
   }
+
+  readonly #hearEnd = () => this.fail(new SmtpError('closed', 'the connection was closed'))
+  readonly #events: [event: string, hear: (value?: unknown) => void][] = [
+    ['data', (chunk) => this.#read(chunk as Buffer)],
+    ['timeout', () => this.#listener?.onSilence()],
+    ['error', (error) => this.fail(errorOfSocket(error as Error))],
+    ['end', this.#hearEnd],
+    ['close', this.#hearEnd],
+  ]
 
   #read(chunk: Buffer) {
     this.#reader.push(chunk)
@@ -123,7 +127,7 @@ export class Wire {
 }
 
 /** Connects to each address of the host in turn until one answers. */
-export async function openWire(endpoint: Endpoint, { connect_ms }: SmtpLimits): Promise<Wire> {
+export async function openWire(endpoint: Endpoint, { connect_ms }: SmtpLimits, signal: AbortSignal): Promise<Wire> {
   const { host, port, lookup } = endpoint
   const to = {
     host,
@@ -135,15 +139,22 @@ export async function openWire(endpoint: Endpoint, { connect_ms }: SmtpLimits): 
   }
   if (endpoint.tls !== 'implicit') {
     const socket = connectTcp(to)
-    await isOpen(socket, 'connect', connect_ms, errorOfSocket)
+    await isOpen(socket, { event: 'connect', timeoutMs: connect_ms, toError: errorOfSocket, signal })
     return new Wire(socket)
   }
   const socket = connectTls({ ...to, servername: isIP(host) ? '' : host })
-  await isOpen(socket, 'secureConnect', connect_ms, errorOfSocket)
+  await isOpen(socket, { event: 'secureConnect', timeoutMs: connect_ms, toError: errorOfSocket, signal })
   return new Wire(socket)
 }
 
-function isOpen(socket: Socket, event: string, timeoutMs: number, toError: (error: Error) => SmtpError): Promise<void> {
+interface Opening {
+  event: 'connect' | 'secureConnect'
+  timeoutMs: number
+  toError(error: Error): SmtpError
+  signal?: AbortSignal
+}
+
+function isOpen(socket: Socket, { event, timeoutMs, toError, signal }: Opening): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       const late = event === 'connect' || socket.connecting ? 'slow_start' : 'tls'
@@ -153,6 +164,7 @@ function isOpen(socket: Socket, event: string, timeoutMs: number, toError: (erro
       clearTimeout(timer)
       socket.off(event, onOpen)
       socket.off('close', onClose)
+      signal?.removeEventListener('abort', onAbort)
       if (!error) {
         socket.off('error', onError)
         return resolve()
@@ -164,6 +176,8 @@ function isOpen(socket: Socket, event: string, timeoutMs: number, toError: (erro
     const onOpen = () => stop(null)
     const onError = (error: Error) => stop(toError(error))
     const onClose = () => stop(toError(new Error('the connection was closed')))
+    const onAbort = () => stop(new SmtpError('shutdown', 'cut off while connecting'))
+    signal?.addEventListener('abort', onAbort)
     socket.on(event, onOpen)
     socket.on('error', onError)
     socket.on('close', onClose)

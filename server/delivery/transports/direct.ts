@@ -2,6 +2,7 @@ import { Resolver } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
 import { domainToASCII } from 'node:url'
 import { reasonOf } from '../../base/errors.ts'
+import { limitsOfHost } from '../domain-limits.ts'
 import type { Endpoint, SmtpLimits } from '../smtp/endpoint.ts'
 import type { SmtpResult } from '../smtp/job.ts'
 import { SmtpError } from '../smtp/smtp-error.ts'
@@ -47,7 +48,7 @@ const mostPools = 1_000
 export const createDirectTransport = (outbound: string, settings: DirectSettings): Transport => {
   const { connections, rate } = parseDirectOptions(outbound)
   const own = { ...(connections ? { max_connections: connections } : {}), ...(rate ? { rate } : {}) }
-  return new DirectTransport(settings, { ...strangersLimits, ...settings.limits, ...own })
+  return new DirectTransport(settings, (host) => ({ ...strangersLimits, ...settings.limits, ...limitsOfHost(host), ...own }))
 }
 
 type Route = { hosts: string[]; isEnforced: boolean } | { outcome: Outcome }
@@ -55,7 +56,7 @@ type Route = { hosts: string[]; isEnforced: boolean } | { outcome: Outcome }
 class DirectTransport implements Transport {
   readonly name = 'direct'
   readonly #settings: DirectSettings
-  readonly #limits: Partial<SmtpLimits>
+  readonly #limitsOf: (host: string) => Partial<SmtpLimits>
   readonly #resolver = new Resolver({ timeout: 5_000, tries: 3 })
   readonly #lookup: LookupFunction
   readonly #policies: StsPolicies
@@ -63,10 +64,10 @@ class DirectTransport implements Transport {
   readonly #pools = new Map<string, SmtpPool>()
   #isClosed = false
 
-  constructor(settings: DirectSettings, limits: Partial<SmtpLimits>) {
+  constructor(settings: DirectSettings, limitsOf: (host: string) => Partial<SmtpLimits>) {
     this.#settings = settings
-    this.#limits = limits
-    if (settings.dnsServers.length > 0) this.#resolver.setServers(settings.dnsServers)
+    this.#limitsOf = limitsOf
+    useServers(this.#resolver, settings.dnsServers)
     this.#lookup = createPublicLookup(this.#resolver, settings.isPrivateAllowed)
     this.#policies = new StsPolicies({ resolver: this.#resolver, lookup: this.#lookup, port: settings.policy_port ?? 443 })
   }
@@ -110,7 +111,10 @@ class DirectTransport implements Transport {
     if (known) return known
     if (this.#pools.size >= mostPools) for (const [other, pool] of this.#pools) if (pool.isUnused) this.#pools.delete(other)
     const { name, smtp_port = 25 } = this.#settings
-    const pool = new SmtpPool({ host, port: smtp_port, tls, login: null, mechanism: null, name, lookup: this.#lookup }, this.#limits)
+    const pool = new SmtpPool(
+      { host, port: smtp_port, tls, login: null, mechanism: null, name, lookup: this.#lookup },
+      this.#limitsOf(host),
+    )
     this.#pools.set(key, pool)
     return pool
   }
@@ -164,5 +168,15 @@ class DirectTransport implements Transport {
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all([...this.#pools.values()].map((pool) => pool.close()))
+  }
+}
+
+function useServers(resolver: Resolver, servers: string[]): void {
+  try {
+    if (servers.length > 0) resolver.setServers(servers)
+  } catch (error) {
+    throw new Error(`DNS_SERVERS names no address that can be asked: ${servers.join(',')}; address or address:port is expected`, {
+      cause: error,
+    })
   }
 }

@@ -51,6 +51,7 @@ export function parseRelayUrl(text: string): Relay {
   if (port === 465 && !isImplicitTls)
     throw new Error('OUTBOUND is smtp:// with port 465, which expects TLS from the first byte: write smtps://')
   const host = decode(url.hostname).replace(/^\[(.*)\]$/, '$1')
+  if (host.includes(',')) throw new Error('OUTBOUND has a comma that no address follows: smtp://one.example,smtp://two.example is expected')
   return { host, port, is_implicit_tls: isImplicitTls, login: loginOf(url) }
 }
 

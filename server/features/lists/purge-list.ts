@@ -1,5 +1,7 @@
+import type { BroadcastId } from '../../base/ids.ts'
 import type { Database } from '../../database/database.ts'
 import { defineJob } from '../../jobs/jobs.ts'
+import { releaseUnused } from '../usage/index.ts'
 import type { ListKey } from './list-queries.ts'
 
 const chunk = 10_000
@@ -28,9 +30,11 @@ async function purgeBroadcasts(database: Database, { project_id, list_id }: List
     update broadcasts set status = 'aborted', reason = 'the list was deleted'
     where project_id = ${project_id} and list_id = ${list_id} and status in ('sending', 'paused')`
   const broadcasts = await database.many<{
-    id: string
+    id: BroadcastId
   }>`select id from broadcasts where project_id = ${project_id} and list_id = ${list_id}`
   for (const { id } of broadcasts) {
+    // While the ledger can still say what was used.
+    await database.transaction((tx) => releaseUnused(tx, { project_id, id }))
     for (let removed = chunk; removed === chunk; ) {
       removed = await database.run`
         delete from deliveries where project_id = ${project_id} and id in (

@@ -20,8 +20,8 @@ export const abortPost = defineOperation({
     return changeState(context, keyOf(context.caller, params), {
       action: 'abort',
       event: 'post.cancelled',
-      apply: async (tx, { project_id, id }) =>
-        (await abortBroadcast(tx, { project_id, post_id: id })) ? { status: 'sent', sent_at: tx.now } : null,
+      apply: async (tx, { project_id, id, sent_at }) =>
+        (await abortBroadcast(tx, { project_id, post_id: id })) ? { status: 'sent', sent_at: sent_at ?? tx.now } : null,
     })
   },
 })

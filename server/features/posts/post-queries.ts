@@ -115,3 +115,21 @@ export const findOwnerAddress = (db: Queryable, project_id: ProjectId) => db.fir
   select coalesce(owner.email, parent.email) as email
   from projects p join users owner on owner.id = p.owner_id left join users parent on parent.id = owner.parent_id
   where p.id = ${project_id}`
+
+export interface TrippedRow {
+  project_id: ProjectId
+  id: BroadcastId
+  subject: string
+  reason: string
+}
+
+/** Broadcasts that the breaker has paused, and whose owners do not know yet. */
+export const pageTripped = (db: Queryable, limit: number) => db.many<TrippedRow>`
+  select project_id, id, source->'post'->>'subject' as subject, reason from broadcasts
+  where tripped is not null and owner_told_at is null and status = 'paused' order by created_at limit ${limit}`
+
+/** False when somebody else is telling them, or it goes on already. */
+export const markOwnerTold = async (tx: Transaction, { project_id, id }: Pick<TrippedRow, 'project_id' | 'id'>): Promise<boolean> =>
+  (await tx.run`
+    update broadcasts set owner_told_at = ${tx.now}
+    where project_id = ${project_id} and id = ${id} and tripped is not null and owner_told_at is null and status = 'paused'`) > 0

@@ -50,7 +50,7 @@ export interface PostRow extends PostHead {
   updated_at: Date
 }
 
-type PostAction = 'update' | 'delete' | 'schedule' | 'cancel' | 'reject' | 'publish' | 'send' | 'pause' | 'resume' | 'abort'
+type PostAction = 'update' | 'delete' | 'schedule' | 'cancel' | 'reject' | 'publish' | 'send' | 'pause' | 'resume' | 'abort' | 'retry'
 
 /** Which action each state allows. The only place that knows. */
 const allowed: Record<PostState, readonly PostAction[]> = {
@@ -59,7 +59,7 @@ const allowed: Record<PostState, readonly PostAction[]> = {
   published: ['send'],
   sending: ['pause', 'abort'],
   paused: ['resume', 'abort'],
-  sent: [],
+  sent: ['retry'],
   rejected: [],
 }
 
@@ -74,20 +74,25 @@ const rules: Record<PostAction, string> = {
   pause: 'only a post that is being sent can be paused',
   resume: 'only a paused post can be resumed',
   abort: 'only a post that is being sent can be aborted',
+  retry: 'only what failed of a post that was sent to the end can be tried again',
 }
 
 export const stateOf = (post: Pick<PostHead, 'status' | 'broadcast_status'>): PostState =>
   post.broadcast_status === 'sending' || post.broadcast_status === 'paused' ? post.broadcast_status : post.status
 
 export const can = (action: PostAction, post: Pick<PostHead, 'status' | 'broadcast_status' | 'needs_approval'>): boolean =>
-  allowed[stateOf(post)].includes(action) && (action !== 'reject' || post.needs_approval)
+  allowed[stateOf(post)].includes(action) &&
+  (action !== 'reject' || post.needs_approval) &&
+  (action !== 'retry' || post.broadcast_status === 'done')
 
 /** 422 that says how things stand and what would have to be. */
 export function refuseUnless(action: PostAction, post: PostRow): void {
   if (can(action, post)) return
   const state = stateOf(post)
   const isPlainDraft = action === 'reject' && state === 'draft'
-  throw invalid('status', `is ${state}${isPlainDraft ? ' and needs no approval' : ''}; ${rules[action]}`)
+  const isAborted = action === 'retry' && post.broadcast_status === 'aborted'
+  const more = isPlainDraft ? ' and needs no approval' : isAborted ? ' and was aborted' : ''
+  throw invalid('status', `is ${state}${more}; ${rules[action]}`)
 }
 
 /** Nobody means to send an empty page to everybody. */

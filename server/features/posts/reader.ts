@@ -1,5 +1,6 @@
 import type { ListId, ProjectId, SubscriberId } from '../../base/ids.ts'
 import type { Queryable } from '../../database/database.ts'
+import { contactValues } from '../../delivery/control.ts'
 import type { Recipient } from '../../mail/compile/index.ts'
 
 /** Previews and test copies belong to nobody's subscription: their links have the right form and open nothing. */
@@ -22,8 +23,7 @@ export async function findReader(
   key: { project_id: ProjectId; list_id: ListId; subscriber_id: SubscriberId },
 ): Promise<Recipient | null> {
   const row = await db.first<ReaderRow>`
-    select s.email, s.name, json_build_object('name', c.name, 'email', c.email, 'org', c.org, 'job_title', c.job_title, 'country', c.country,
-      'city', c.city, 'tags', c.labels, 'metadata', c.metadata) as contact
+    select s.email, s.name, ${contactValues} as contact
     from subscribers s join contacts c on c.project_id = s.project_id and c.id = s.contact_id
     where s.project_id = ${key.project_id} and s.list_id = ${key.list_id} and s.id = ${key.subscriber_id} and s.email is not null`
   return row && { ...readerAt(row.email), name: row.name, values: { contact: row.contact } }

@@ -93,6 +93,10 @@ export function checkTemplates(source: PostSource): void {
   }
 }
 
+/** Whether a merge tag says anything of the person beside name and address: `{{ contact.city }}`, `{% if contact.tags contains "vip" %}`. */
+export const usesContact = (source: PostSource): boolean =>
+  fieldsOf(source).some(([, text]) => setAsideTags(text).tags.all.some((tag) => tag.kind !== 'literal' && /\bcontact\b/.test(tag.source)))
+
 const fieldsOf = (source: PostSource): [TemplateField, string][] =>
   (
     [

@@ -7,6 +7,7 @@ export {
   type PostSource,
   type Preview,
   previewOf,
+  usesContact,
 } from './compile-post.ts'
 export type { FilledPost } from './fill.ts'
 export { TemplateError, type TemplateField } from './liquid.ts'
