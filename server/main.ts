@@ -36,10 +36,12 @@ interface Parts {
   clock?: Clock
   /** A server that somebody else runs, in place of the one that the configuration names. */
   server?: DatabaseServer
+  /** Told at once what the first start made, so that it is not lost when a later step fails. */
+  onFirstStart?(first: FirstStart): void
 }
 
 /** The only place where the program is put together. What starts last stops first. */
-export async function startPosthaste({ config, log, clock = systemClock, server }: Parts): Promise<Posthaste> {
+export async function startPosthaste({ config, log, clock = systemClock, server, onFirstStart }: Parts): Promise<Posthaste> {
   const stops: (() => Promise<unknown>)[] = []
   const stop = async () => {
     for (const stopOne of stops.splice(0).reverse()) {
@@ -54,9 +56,11 @@ export async function startPosthaste({ config, log, clock = systemClock, server 
     const database = openDatabase({ connection: databaseServer.connection, clock, log })
     stops.push(() => database.close())
     const secrets = createSecrets(loadSecretKey(config.SECRET_KEY, dataDirOf(config)))
-    const first = await bootstrap(database, config, secrets)
     const jobs = await startJobs(database, log, allJobs)
     stops.push(() => jobs.stop())
+    // After whatever could keep this process from starting: the key that is made here is shown once.
+    const first = await bootstrap(database, config, secrets)
+    if (first) onFirstStart?.(first)
     const transport = createTransport(config.OUTBOUND, {
       storeCapturedMessage: (message) => storeCapturedMessage(database, message, clock.now()),
       mailDomain: config.MAIL_DOMAIN,

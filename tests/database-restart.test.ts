@@ -100,6 +100,18 @@ async function assertHonest(asked: Asked[]): Promise<void> {
   for (const { status, email } of asked) if (email && status === 201) assert.ok(kept.has(email), `${email} was added, and is gone`)
 }
 
+/** Who looks at a page is asked to come back, too, in words. */
+async function assertPolitePages(): Promise<void> {
+  for (const path of ['/account', '/account/team', '/sign-in']) {
+    const headers = { accept: 'text/html', cookie: '__Host-session=whatever' }
+    const answer = await fetch(app.url + path, { redirect: 'manual', headers })
+    assert.equal(answer.status, 503, path)
+    assert.match(answer.headers.get('retry-after') ?? '', /^\d+$/)
+    assert.match(answer.headers.get('content-type') ?? '', /^text\/html/)
+    assert.match(await answer.text(), /<h1>Just a moment<\/h1><p>This cannot be shown just now\. Try again in a few seconds/)
+  }
+}
+
 const isWell = async () => (await project.get('/lists')).status === 200 && (await fetch(`${app.url}/readyz`)).status === 200
 
 /** The loops go on: a mail leaves, and an event reaches the activity feed without anybody looking. */
@@ -144,6 +156,7 @@ test('a server that is away for a while is missed politely, and what waited goes
     assert.equal((await fetch(`${app.url}/healthz`)).status, 200)
     const page = await fetch(`${app.url}/confirm/${app.services.secrets.sign('confirm', Buffer.alloc(48))}`, { method: 'POST' })
     assert.equal(page.status, 503)
+    await assertPolitePages()
     await sleep(300)
   }
   server = await start()

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import * as client from 'openid-client'
 import { isPublicAddress } from '../server/base/public-address.ts'
 import { hashOfSecret } from '../server/base/secrets.ts'
 import { pruneOAuth } from '../server/features/oauth/index.ts'
+import { type HttpsPeer, startHttpsPeer } from './support/https-peer.ts'
 import { begin, callback, letIn, newPerson, registerApp } from './support/oauth.ts'
-import { peerCertificate, peerKey } from './support/peer-certificate.ts'
 import { startApp } from './support/posthaste.ts'
 import { speaking } from './support/project.ts'
 import { newVisitor } from './support/visitor.ts'
@@ -61,7 +58,14 @@ test('what no app may register', async () => {
     [{ redirect_uris: [callback], client_name: 'x'.repeat(101) }, 'invalid_client_metadata'],
     [{ redirect_uris: [callback], grant_types: ['implicit'], response_types: ['token'] }, 'invalid_client_metadata'],
     [{ redirect_uris: [callback], grant_types: ['client_credentials'] }, 'invalid_client_metadata'],
-    [{ redirect_uris: [callback], sector_identifier_uri: 'https://127.0.0.1:1/list' }, 'invalid_client_metadata'],
+    [{ redirect_uris: [callback], sector_identifier_uri: 'https://app.example/list' }, 'invalid_client_metadata'],
+    [{ redirect_uris: [callback], jwks_uri: 'https://app.example/keys' }, 'invalid_client_metadata'],
+    [{ redirect_uris: [callback], software_id: 'x'.repeat(201) }, 'invalid_client_metadata'],
+    [{ redirect_uris: [callback], scope: `read ${'x'.repeat(200)}` }, 'invalid_client_metadata'],
+    [{ redirect_uris: [callback], logo_uri: `https://app.example/${long}` }, 'invalid_client_metadata'],
+    [{ redirect_uris: [callback], contacts: Array.from({ length: 21 }, (_, at) => `${at}@app.example`) }, 'invalid_client_metadata'],
+    [{ redirect_uris: [callback], contacts: [`${long}@app.example`] }, 'invalid_client_metadata'],
+    [{ redirect_uris: Array.from({ length: 5 }, (_, at) => `https://app.example/${at}${long.slice(200)}`) }, 'invalid_client_metadata'],
     [{ redirect_uris: 'x' }, 'invalid_redirect_uri'],
     [[], 'invalid_request'],
   ]
@@ -112,27 +116,6 @@ test('an app on the person’s machine may listen on any port there, at the path
     assert.deepEqual([(await authorize({ client_id, redirect_uri })).location, redirect_uri], [null, redirect_uri])
 })
 
-test('without PKCE, with a plain challenge, for another resource or another kind of answer the app hears why', async () => {
-  const { body } = await register({ redirect_uris: ['https://app.example/back'] })
-  const base = { client_id: String(body.client_id), redirect_uri: 'https://app.example/back', state: 's' }
-  const cases: [Record<string, string>, string][] = [
-    [{ code_challenge: '', code_challenge_method: '' }, 'invalid_request'],
-    [{ code_challenge_method: 'plain' }, 'invalid_request'],
-    [{ resource: 'https://elsewhere.example' }, 'invalid_target'],
-    [{ response_type: 'token' }, 'unsupported_response_type'],
-    [{ response_type: 'code id_token' }, 'unsupported_response_type'],
-    [{ prompt: 'none' }, 'login_required'],
-  ]
-  for (const [params, error] of cases) {
-    const { status, location } = await authorize({ ...base, ...params })
-    assert.equal(status, 303, JSON.stringify(params))
-    const back = new URL(location as string)
-    assert.equal(back.origin + back.pathname, 'https://app.example/back')
-    const said = new URLSearchParams(back.search || back.hash.slice(1))
-    assert.deepEqual([said.get('error'), said.get('state'), said.get('iss')], [error, 's', app.config.AUTH_URL], location as string)
-  }
-})
-
 test('addresses come from the configuration, whatever Host or proxy says, and a browser elsewhere may call the endpoints', async () => {
   const { body } = await register({ redirect_uris: [callback] })
   const params = new URLSearchParams({ response_type: 'code', client_id: String(body.client_id), redirect_uri: callback, ...challenge })
@@ -177,9 +160,32 @@ test('one address may register only so many apps an hour, and ask only so often'
   assert.equal(statuses[2]?.body.error, 'temporarily_unavailable')
   strict.clock.advance(3_601_000)
   assert.equal((await register({ redirect_uris: [callback] }, strict.url)).status, 201)
+  // What was refused by one count must not use up the other.
+  const counted = await strict.services.database.many`select peer, count(*) from oauth_registrations group by peer order by peer`
+  assert.deepEqual(counted, [
+    { peer: 'everybody', count: 3 },
+    { peer: 'ip:127.0.0.1', count: 3 },
+  ])
   let last = 0
   for (let at = 0; at < 21; at++) last = (await fetch(`${strict.url}/oauth/token`, { method: 'POST' })).status
   assert.equal(last, 429)
+})
+
+test('all addresses together may register twenty times as many apps an hour as one', async () => {
+  const strict = await startApp({ APP_REGISTRATIONS_PER_HOUR: '1' })
+  const from = (address: string) =>
+    fetch(`${strict.url}/oauth/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-forwarded-for': address },
+      body: JSON.stringify({ redirect_uris: [callback] }),
+    })
+  for (let at = 1; at <= 20; at++) assert.equal((await from(`198.51.100.${at}`)).status, 201)
+  const refused = await from('198.51.100.21')
+  assert.equal(refused.status, 429)
+  assert.match(await refused.text(), /Only 20 apps may register from all addresses together/)
+  assert.deepEqual((await strict.services.database.many`select 1 from oauth_records where model = 'Client'`).length, 20)
+  strict.clock.advance(3_601_000)
+  assert.equal((await from('198.51.100.21')).status, 201)
 })
 
 test('an app that nobody let in is forgotten after thirty days, and so is what has ended', async () => {
@@ -205,25 +211,12 @@ test('an app that nobody let in is forgotten after thirty days, and so is what h
   assert.equal((await speaking(own.url, tokens.access_token).get('/lists')).status, 401)
 })
 
-/** Publishes documents at https://localhost:…, which this process trusts for as long as the test runs. */
-async function publish(documentAt: (url: string) => object) {
-  const trusted = getCACertificates('default')
-  setDefaultCACertificates([...trusted, peerCertificate])
-  const asked: string[] = []
-  const server = createServer({ cert: peerCertificate, key: peerKey }, (request, response) => {
-    asked.push(request.url ?? '')
+/** Publishes documents about apps. */
+const publish = (documentAt: (url: string) => object): Promise<HttpsPeer> =>
+  startHttpsPeer((request, response) => {
     response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify(documentAt(`https://localhost:${port}${request.url}`)))
+    response.end(JSON.stringify(documentAt(`https://${request.headers.host}${request.url}`)))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  const stop = () => {
-    setDefaultCACertificates(trusted)
-    server.closeAllConnections()
-    server.close()
-  }
-  return { url: `https://localhost:${port}`, asked, stop }
-}
 
 test('an app may publish who it is, and is let in by that address', async (t) => {
   const open = await startApp({ ALLOW_PRIVATE_WEBHOOKS: 'true' })

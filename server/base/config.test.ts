@@ -64,8 +64,8 @@ const bad: Record<keyof typeof settings, string[]> = {
   CLAIM_WIDENS_FIRST_KEY: ['maybe'],
   ROLES: ['web', 'http,web', ',', ' '],
   PUBLIC_URL: ['example.com', 'ftp://example.com', 'javascript:alert(1)', 'http://'],
-  API_URL: ['/v1', 'example.com/v1'],
-  AUTH_URL: ['id.example.com'],
+  API_URL: ['/v1', 'example.com/v1', 'https://api.example.com', 'https://api.example.com/v2', 'https://api.example.com/?a=/v1'],
+  AUTH_URL: ['id.example.com', 'https://example.com/id', 'https://example.com/?a', 'https://example.com/#a', 'https://me@example.com'],
   MCP_URL: ['mcp'],
   MAIL_DOMAIN: ['@example.com', 'exa mple.com', '-a.com', 'a..b', 'a_b.com', `${'a'.repeat(64)}.com`],
   SMTP_PORT: ['smtp', '70000'],
@@ -117,6 +117,13 @@ test('each bad value is refused in one line that begins with the name of its set
   }
 })
 
+test('pages live at an origin: below a path of PUBLIC_URL they need one of their own', () => {
+  const PUBLIC_URL = 'https://example.com/mail'
+  assert.match(refusal({ PUBLIC_URL }), /^AUTH_URL must be an origin without a path, .* \(unset, it is PUBLIC_URL\)/)
+  assert.equal(readConfig({ PUBLIC_URL, AUTH_URL: 'https://id.example.com/' }).AUTH_URL, 'https://id.example.com')
+  assert.equal(readConfig({ PUBLIC_URL, AUTH_URL: 'https://id.example.com' }).API_URL, 'https://example.com/mail/v1')
+})
+
 test('what may hold a secret is not printed, other values are', () => {
   for (const name of ['SECRET_KEY', 'BOOTSTRAP_API_KEY', 'OUTBOUND', 'DATABASE_URL'] as const) {
     const message = refusal({ [name]: 'hunter2' })
@@ -139,6 +146,20 @@ test('plans are numbers or objects, and unlimited is always one of them', () => 
     free,
     pro: { emails: 5000, stripe_price: 'price_1', price_cents: 900 },
   })
+})
+
+test('with a Stripe account payments are real, on localhost and elsewhere; with half of one they are what they were', () => {
+  const account = { STRIPE_SECRET_KEY: 'sk_test_1', STRIPE_PROFILE: 'profile_1' }
+  for (const [env, payments] of [
+    [account, 'stripe'],
+    [{ ...account, PUBLIC_URL: 'https://example.com' }, 'stripe'],
+    [{ ...account, PAYMENTS: 'off' }, 'off'],
+    [{ ...account, PAYMENTS: 'sandbox', PUBLIC_URL: 'https://example.com' }, 'sandbox'],
+    [{ STRIPE_SECRET_KEY: 'sk_test_1' }, 'sandbox'],
+    [{ STRIPE_PROFILE: 'profile_1', PUBLIC_URL: 'https://example.com' }, 'off'],
+    [{ PUBLIC_URL: 'https://example.com' }, 'off'],
+  ] as const)
+    assert.equal(readConfig(env).PAYMENTS, payments, JSON.stringify(env))
 })
 
 test('Stripe needs an account to charge for', () => {

@@ -28,6 +28,13 @@ const rolesList = commaList.pipe(
 )
 const secondsList = commaList.pipe(z.array(z.coerce.number<string>().min(0)).min(1))
 
+/** Browsers and apps hold what is signed in, or let in, to an origin; a path below one would not be part of it. */
+const origin = url.refine(
+  (text) => /^https?:\/\/[^/?#@]+$/.test(text),
+  'must be an origin without a path, like https://id.example.com (unset, it is PUBLIC_URL)',
+)
+const apiUrl = url.refine((text) => /^[^?#]+\/v1$/.test(text), 'must end with /v1, the version of the API')
+
 type Default = string | null | ((settings: Record<string, unknown>) => string)
 
 interface Setting<Schema extends z.ZodType = z.ZodType, Fallback extends Default = Default> {
@@ -84,16 +91,16 @@ export const settings = {
     about: 'Address of the main site, used in every link that leaves by mail.',
   }),
   API_URL: setting({
-    schema: url,
+    schema: apiUrl,
     default: (s) => `${s.PUBLIC_URL}/v1`,
     default_text: '`$PUBLIC_URL/v1`',
-    about: 'Public address of the API, as `Link` headers and documents show it.',
+    about: 'Public address of the API, as `Link` headers and documents show it. It ends with `/v1`.',
   }),
   AUTH_URL: setting({
-    schema: url,
+    schema: origin,
     default: (s) => String(s.PUBLIC_URL),
     default_text: '`$PUBLIC_URL`',
-    about: 'Public address of the identity endpoints (`/api/tokens`, `/api/me`).',
+    about: 'Public origin of the pages and the identity endpoints (`/account`, `/api/tokens`, `/oauth/…`), without a path.',
   }),
   MCP_URL: setting({
     schema: url,
@@ -163,7 +170,8 @@ export const settings = {
     schema: positive,
     default: (s) => (isLocal(s) ? '1000' : '30'),
     default_text: '`30`; `1000` on localhost',
-    about: 'How many sign-in and claim codes one network address may ask for in an hour. One mailbox gets at most five, whoever asks.',
+    about:
+      'How many sign-in and claim codes one network address may ask for in an hour. One mailbox gets at most five an hour and twenty a day, whoever asks.',
   }),
   AGENT_SIGN_UPS: setting({
     schema: z
@@ -177,7 +185,7 @@ export const settings = {
     default: (s) => (isLocal(s) ? '1000' : '5'),
     default_text: '`5`; `1000` on localhost',
     about:
-      'How many agents may register anonymously from one network address in an hour; with an e-mail address twelve times as many; from everywhere together twenty times as many.',
+      'How many agents may register anonymously from one network address in an hour; with an e-mail address twelve times as many. From everywhere together: twenty times as many anonymously, two hundred times with an address.',
   }),
   CLAIM_WIDENS_FIRST_KEY: setting({
     schema: flag,
@@ -200,18 +208,18 @@ export const settings = {
     default: '30,300',
     about: `Waits before the second and third webhook attempt.${later('webhooks')}`,
   }),
-  PAYMENTS: setting({
-    schema: z.enum(['sandbox', 'stripe', 'off'], { error: 'must be sandbox, stripe or off' }),
-    default: (s) => (isLocal(s) ? 'sandbox' : 'off'),
-    default_text: '`sandbox` on localhost, `off` elsewhere',
-    about:
-      'Card processor for plans and for sends over the plan. `sandbox` charges nothing and takes test tokens; `stripe` needs STRIPE_SECRET_KEY and STRIPE_PROFILE; `off` sells nothing.',
-  }),
   STRIPE_SECRET_KEY: setting({ schema: z.string().min(1), default: null, about: 'Key of the Stripe account.' }),
   STRIPE_PROFILE: setting({
     schema: z.string().regex(/^profile_\w+$/, 'must be a Stripe profile id, profile_…'),
     default: null,
     about: 'Stripe profile that agents make their payment tokens for.',
+  }),
+  PAYMENTS: setting({
+    schema: z.enum(['sandbox', 'stripe', 'off'], { error: 'must be sandbox, stripe or off' }),
+    default: (s) => (s.STRIPE_SECRET_KEY && s.STRIPE_PROFILE ? 'stripe' : isLocal(s) ? 'sandbox' : 'off'),
+    default_text: '`stripe` when STRIPE_SECRET_KEY and STRIPE_PROFILE are set; else `sandbox` on localhost, `off` elsewhere',
+    about:
+      'Card processor for plans and for sends over the plan. `sandbox` charges nothing and takes test tokens; `stripe` needs STRIPE_SECRET_KEY and STRIPE_PROFILE; `off` sells nothing.',
   }),
   STRIPE_API_URL: setting({ schema: url, default: 'https://api.stripe.com', about: 'Address of the Stripe API; another one for tests.' }),
   STRIPE_TOKEN_PARAMETER: setting({

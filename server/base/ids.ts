@@ -14,6 +14,7 @@ export type IdPrefix =
   | 'key'
   | 'ses'
   | 'inv'
+  | 'app'
   | 'reg'
   | 'lst'
   | 'sub'
@@ -33,6 +34,7 @@ export type ProjectId = Id<'prj'>
 export type KeyId = Id<'key'>
 export type SessionId = Id<'ses'>
 export type InviteId = Id<'inv'>
+export type AppId = Id<'app'>
 export type RegistrationId = Id<'reg'>
 export type EmailId = Id<'eml'>
 export type ListId = Id<'lst'>

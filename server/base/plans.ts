@@ -1,5 +1,17 @@
 import { z } from 'zod'
 
+/** Money is counted in thousandths of a dollar; an e-mail over the plan costs three of them. */
+export const millsPerEmail = 3
+export const dollarsOf = (mills: number): number => mills / 1000
+const millsPerCent = 10
+const minimumCents = 50
+
+/** Of a month that is over; less than half a cent is nothing. */
+export const overageCents = (emails: number): number => Math.round((emails * millsPerEmail) / millsPerCent)
+/** Of one request that is paid for at once. Card processors take no less. */
+export const priceOf = (emails: number): number => Math.max(minimumCents, Math.ceil((emails * millsPerEmail) / millsPerCent))
+export const priceText = `$${dollarsOf(millsPerEmail)} per e-mail, at least $${(minimumCents / 100).toFixed(2)}`
+
 /** What a project may send in a month, and what it costs. */
 export interface Plan {
   /** Null: as many as it likes. */

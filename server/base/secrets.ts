@@ -17,7 +17,7 @@ import { OperatorError } from './errors.ts'
  * What is signed with SECRET_KEY. Each purpose has a key of its own, so that a token made for one can never pass for another.
  * A token is `version.payload.signature`, all base64url: short enough for a mail link, opaque to its reader.
  */
-export type TokenPurpose = 'confirm' | 'unsubscribe' | 'invite'
+export type TokenPurpose = 'known_browser' | 'confirm' | 'unsubscribe' | 'invite'
 /** Tokens that must fit into the local part of an address have a form of their own, with a shorter signature: see delivery-token.ts. */
 export type ShortTokenPurpose = 'delivery'
 

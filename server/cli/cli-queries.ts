@@ -2,6 +2,7 @@ import { userInfo } from 'node:os'
 import { type ListId, type MailboxId, type ProjectId, parseId, type UserId } from '../base/ids.ts'
 import type { Queryable, Transaction } from '../database/database.ts'
 import { nothing, sql } from '../database/sql.ts'
+import { periodStart } from '../features/usage/usage.ts'
 import { leaveAuditRow } from '../operations/audit.ts'
 import { UsageError } from './usage.ts'
 
@@ -16,12 +17,28 @@ interface Project {
 export async function findProject(db: Queryable, slug: string | undefined): Promise<Project> {
   const project = await db.first<Project>`
     select p.id, p.owner_id, p.slug from projects p
-    ${slug === undefined ? sql`join instance i on i.owner_project_id = p.id` : sql`where p.slug = ${slug}`}`
+    ${slug === undefined ? sql`join instance i on i.owner_project_id = p.id` : sql`where p.slug = ${slug} and p.deleted_at is null`}`
   if (project) return project
   if (slug === undefined) throw new UsageError('This database has no owner yet. Run "posthaste start" once.')
-  const known = await db.many<{ slug: string }>`select slug from projects order by id limit 20`
+  const known = await db.many<{ slug: string }>`select slug from projects where deleted_at is null order by id limit 20`
   throw new UsageError(`There is no project "${slug}". There are: ${known.map((row) => row.slug).join(', ')}.`)
 }
+
+export interface ListedProject {
+  slug: string
+  name: string
+  /** An address, or an agent's name. */
+  owner: string
+  plan: string
+  used: number
+}
+
+/** Months are counted as they are for plans: in UTC. */
+export const listProjects = (db: Queryable, now: Date, limit: number) => db.many<ListedProject>`
+  select p.slug, p.name, coalesce(u.email, u.name, u.slug) as owner, p.plan, coalesce(m.used, 0) as used
+  from projects p join users u on u.id = p.owner_id
+  left join usage_periods m on m.project_id = p.id and m.period_start = ${periodStart(now)}
+  where p.deleted_at is null order by p.id desc limit ${limit}`
 
 export async function findMailboxByAddress(db: Queryable, project_id: ProjectId, address: string): Promise<{ id: MailboxId }> {
   const mailbox = await db.first<{ id: MailboxId }>`

@@ -35,7 +35,7 @@ const alone = (check: Check): DatabaseChecks => ({ checks: [check], skewMs: null
 
 async function askAll(client: Client, config: Config, place: string): Promise<DatabaseChecks> {
   const checks = [await checkVersion(client, place), await checkMigrations(client)]
-  if ((await schemaNumber(client)) !== null) checks.push(await checkSecretKey(client, config))
+  if ((await schemaNumber(client)) !== null) checks.push(await checkSecretKey(client, config), await checkJobs(client))
   return { checks, skewMs: await measureSkew(client) }
 }
 
@@ -78,4 +78,18 @@ async function checkSecretKey(client: Client, config: Config): Promise<Check> {
   if (createSecrets(key).fingerprint === rows[0].secret_fingerprint)
     return { name, state: 'good', seen: `from ${source}, the one of this database` }
   return { name, state: 'bad', seen: `${source} is not the key of this database`, next: 'Use the key that it was set up with.' }
+}
+
+/** Jobs are tried again by themselves; those that failed for good are kept for a week. */
+async function checkJobs(client: Client): Promise<Check> {
+  const name = 'jobs'
+  const { rows: known } = await client.query<{ table: string | null }>(`select to_regclass('jobs.job')::text as table`)
+  if (!known[0]?.table) return { name, state: 'good', seen: 'none yet' }
+  const { rows } = await client.query<{ name: string; failed: number }>(
+    `select name, count(*)::int as failed from jobs.job
+     where state = 'failed' and completed_on > now() - interval '7 days' group by name order by name`,
+  )
+  if (rows.length === 0) return { name, state: 'good', seen: 'none failed in the last 7 days' }
+  const seen = `failed in the last 7 days: ${rows.map((row) => `${row.name} (${row.failed})`).join(', ')}`
+  return { name, state: 'warning', seen, next: 'Look for "a job failed" in the log of the process with the role scheduler.' }
 }

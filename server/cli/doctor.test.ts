@@ -61,6 +61,7 @@ test('all is well: one line each, and 0', async () => {
   assert.match(outcome.stdout, /^✓ database +PostgreSQL \d+/m)
   assert.match(outcome.stdout, /^✓ migrations +up to date \(\d+\)$/m)
   assert.match(outcome.stdout, /^✓ secret key +from SECRET_KEY, the one of this database$/m)
+  assert.match(outcome.stdout, /^✓ jobs +none failed in the last 7 days$/m)
   assert.match(outcome.stdout, /^✓ clock +20\S+Z, -?0\.\d s from the database’s$/m)
   assert.match(outcome.stdout, /^✓ http port +\d+ is a running Posthaste, ready$/m)
   assert.match(outcome.stdout, /^✓ dns +news\.example\.org has MX 10 mx\.news\.example\.org \(127\.0\.0\.1:\d+\)$/m)
@@ -87,6 +88,7 @@ test('what is wrong is named, with what to do, and 1', async () => {
     database: 'good',
     migrations: 'good',
     'secret key': 'bad',
+    jobs: 'good',
     clock: 'good',
     'http port': 'bad',
     'smtp port': 'warning',
@@ -130,6 +132,22 @@ test('a secret key that is missing or is not the database’s', async () => {
   const other = await posthaste(['doctor', '--json'], { ...env, DATA_DIR: dataDir })
   assert.match(seenIn(other, 'secret key'), /secret\.key is not the key of this database$/)
   for (const outcome of [missing, other]) assert.deepEqual([outcome.code, statesOf(outcome)['secret key']], [1, 'bad'])
+})
+
+test('jobs that failed for good are counted and named, for a week', async () => {
+  const fail = async (name: string, ago: string) => {
+    await app.services.database.execute(`insert into jobs.job (name, state, completed_on) values ($1, 'failed', now() - $2::interval)`, [
+      name,
+      ago,
+    ])
+  }
+  await fail('lists.purge', '1 hour')
+  await fail('lists.purge', '6 days')
+  await fail('clean_up', '1 day')
+  await fail('clean_up', '8 days')
+  const outcome = await posthaste(['doctor', '--json'], ofApp)
+  assert.deepEqual([outcome.code, statesOf(outcome).jobs], [0, 'warning'])
+  assert.equal(seenIn(outcome, 'jobs'), 'failed in the last 7 days: clean_up (1), lists.purge (2)')
 })
 
 test('old programs and clocks that are off', () => {

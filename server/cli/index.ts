@@ -35,6 +35,19 @@ const commands: Record<string, Command> = {
     options: { project: { type: 'string', value: 'SLUG', about: 'Whose key (default: the owner’s project)' } },
     load: async () => (await import('./keys-revoke.ts')).revokeKey,
   }),
+  'projects list': command({
+    about: 'Show all projects with their plans, newest first',
+    operands: [],
+    options: {},
+    load: async () => (await import('./projects-list.ts')).listAllProjects,
+  }),
+  'projects plan': command({
+    about: 'Put a project on a plan, without a subscription',
+    operands: ['SLUG', 'PLAN'],
+    more: 'PLAN is one of those that the setting PLANS names, or unlimited. It counts at once, for what was sent this month, too.',
+    options: {},
+    load: async () => (await import('./projects-plan.ts')).setProjectPlan,
+  }),
   'sign-in': command({
     about: 'Print a link that signs somebody in once, without mail',
     operands: [],

@@ -43,6 +43,6 @@ test('who has none is told, and no link is made', async () => {
   assert.deepEqual([unknown.code, unknown.stdout], [1, ''])
   assert.match(unknown.stderr, /^There is no account for nobody@example\.org\./)
   const wrong = await posthaste(['sign-in', '--email', 'nobody'], env)
-  assert.deepEqual([wrong.code, wrong.stdout], [1, ''])
+  assert.deepEqual([wrong.code, wrong.stdout, wrong.stderr], [1, '', '--email: has no @.\n'])
   assert.deepEqual(await database.many`select 1 from sign_in_links`, before)
 })

@@ -1,6 +1,5 @@
 import type { Queryable } from '../database/database.ts'
 import { findHomeProject, findInstance, findUser, findUserByAddress, makeSignInLink, type UserRow } from '../features/identity/index.ts'
-import { checkInput } from '../operations/check-input.ts'
 import { email as emailSchema } from '../operations/schemas.ts'
 import { leaveCommandAuditRow } from './cli-queries.ts'
 import { withDatabase } from './open.ts'
@@ -29,8 +28,9 @@ async function findOwner(db: Queryable): Promise<UserRow> {
 
 /** A person who is not there yet is not made here: they sign in by mail, or are invited. */
 async function findPerson(db: Queryable, address: string): Promise<UserRow> {
-  const { key } = checkInput(emailSchema, address, 'body')
-  const user = await findUserByAddress(db, key)
+  const parsed = emailSchema.safeParse(address)
+  if (!parsed.success) throw new UsageError(`--email: ${parsed.error.issues[0]?.message ?? 'is not an e-mail address'}.`)
+  const user = await findUserByAddress(db, parsed.data.key)
   if (user?.kind !== 'human') throw new UsageError(`There is no account for ${address}. It is made when somebody signs in with it.`)
   if (user.disabled_at) throw new UsageError(`The account of ${address} is switched off.`)
   return user

@@ -1,4 +1,4 @@
-import { readConfig } from '../base/config.ts'
+import { type Config, isLocalUrl, readConfig } from '../base/config.ts'
 import { createLog } from '../base/log.ts'
 import { type Posthaste, startPosthaste } from '../main.ts'
 
@@ -6,10 +6,19 @@ import { type Posthaste, startPosthaste } from '../main.ts'
 export async function start(): Promise<void> {
   const began = performance.now()
   const config = readConfig(process.env)
-  const starting = startPosthaste({ config, log: createLog(config.LOG_LEVEL) })
+  let first: Posthaste['first'] = null
+  const onFirstStart = (made: typeof first) => {
+    first = made
+  }
+  const starting = startPosthaste({ config, log: createLog(config.LOG_LEVEL), onFirstStart })
   stopOnSignal(starting)
-  const posthaste = await starting
-  console.log(welcome(posthaste, Math.round(performance.now() - began)))
+  try {
+    console.log(welcome(await starting, Math.round(performance.now() - began)))
+  } catch (error) {
+    // They are made once, and the next start will not show them.
+    if (first) console.log(firstSteps(config, first).join('\n'))
+    throw error
+  }
 }
 
 const stopMs = 30_000
@@ -32,8 +41,10 @@ function stopOnSignal(starting: Promise<Posthaste>): void {
 }
 
 function welcome({ services: { config }, place, first, http }: Posthaste, ms: number): string {
-  if (!http) return `Posthaste is running (${config.ROLES.join(', ')}), started in ${ms} ms. Data: ${place}`
-  const shownKey = first && first.key !== config.BOOTSTRAP_API_KEY ? first.key : null
+  if (!http) {
+    const running = `Posthaste is running (${config.ROLES.join(', ')}), started in ${ms} ms. Data: ${place}`
+    return first ? ['', ...firstSteps(config, first), running].join('\n') : running
+  }
   return [
     '',
     `  Posthaste is running (started in ${ms} ms)`,
@@ -41,22 +52,46 @@ function welcome({ services: { config }, place, first, http }: Posthaste, ms: nu
     `  Home, dashboard to come   ${config.PUBLIC_URL}/`,
     `  API                       ${config.API_URL}`,
     `  API reference             ${config.PUBLIC_URL}/reference`,
-    ...(config.OUTBOUND === 'capture' ? [`  Captured mail             ${config.PUBLIC_URL}/dev/outbox`] : []),
+    ...capturedMail(config),
     `  Data                      ${place}`,
     '',
-    ...(first
-      ? [`  Sign in as ${config.BOOTSTRAP_EMAIL} (works once, for an hour):`, '', `    ${first.signInUrl}`, '']
-      : ['  Sign in without mail:         npx posthaste sign-in']),
-    ...(shownKey
-      ? ['  Your API key, shown this once. Keep it:', '', `    ${shownKey}`, '']
-      : first
-        ? ['  Your API key is the one that BOOTSTRAP_API_KEY names.', '']
-        : ['  Lost your key? Make another:  npx posthaste keys create --name laptop', '']),
+    ...(first ? firstSteps(config, first) : laterSteps),
     '  Try it:',
     '',
-    `    curl -X POST ${config.API_URL}/lists -H "Authorization: Bearer ${shownKey ?? '$KEY'}" -H "Content-Type: application/json" -d '{"name":"My newsletter"}'`,
+    `    curl -X POST ${config.API_URL}/lists -H "Authorization: Bearer ${(first && shownKey(config, first)) ?? '$KEY'}" -H "Content-Type: application/json" -d '{"name":"My newsletter"}'`,
     '',
     '  Ctrl-C stops it.',
     '',
   ].join('\n')
 }
+
+/** The outbox is for the eyes of this machine; a site for others has none. */
+function capturedMail({ OUTBOUND, PUBLIC_URL }: Config): string[] {
+  if (OUTBOUND !== 'capture') return []
+  if (isLocalUrl(PUBLIC_URL)) return [`  Captured mail             ${PUBLIC_URL}/dev/outbox`]
+  return ['  Mail                      is captured, and nobody can read it here. Set OUTBOUND=smtp://… to send it.']
+}
+
+type First = NonNullable<Posthaste['first']>
+
+/** A key that the operator chose is known to them, and is better not printed. */
+const shownKey = (config: Config, { key }: First): string | null => (key === config.BOOTSTRAP_API_KEY ? null : key)
+
+function firstSteps(config: Config, first: First): string[] {
+  const key = shownKey(config, first)
+  return [
+    `  Sign in as ${config.BOOTSTRAP_EMAIL} (works once, for an hour):`,
+    '',
+    `    ${first.signInUrl}`,
+    '',
+    ...(key
+      ? ['  Your API key, shown this once. Keep it:', '', `    ${key}`, '']
+      : ['  Your API key is the one that BOOTSTRAP_API_KEY names.', '']),
+  ]
+}
+
+const laterSteps = [
+  '  Sign in without mail:         npx posthaste sign-in',
+  '  Lost your key? Make another:  npx posthaste keys create --name laptop',
+  '',
+]

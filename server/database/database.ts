@@ -33,6 +33,8 @@ export interface Database extends Queryable {
   transaction<Result>(work: (tx: Transaction) => Promise<Result>, options?: { snapshot?: boolean }): Promise<Result>
   /** For libraries that bring their own SQL text; ours is written in templates. */
   execute(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>
+  /** Of all processes on this database, one at a time does `work`; the others wait for their turn. `lock` is any constant. */
+  oneAtATime<Result>(lock: number, work: () => Promise<Result>): Promise<Result>
   close(): Promise<void>
 }
 
@@ -118,7 +120,26 @@ export function openDatabase({ connection, clock, log, poolSize = 20 }: Database
         }
       }
     },
-    execute: (text, values) => withClient((client) => client.query(text, values)),
+    execute: (text, values) =>
+      withClient(async (client) => {
+        try {
+          return await client.query(text, values)
+        } catch (error) {
+          // Without values the text may be several statements with a begin among them: whoever got this connection next would be inside.
+          if (!values?.length) client.emit('error', error as Error)
+          throw error
+        }
+      }),
+    oneAtATime: (lock, work) =>
+      withClient(async (client) => {
+        await client.query('select pg_advisory_lock($1)', [lock])
+        try {
+          return await work()
+        } finally {
+          // A connection that cannot be asked any more is closed, and its lock goes with it.
+          await client.query('select pg_advisory_unlock($1)', [lock]).catch((error) => client.emit('error', error))
+        }
+      }),
     close: () => pool.end(),
   }
 }

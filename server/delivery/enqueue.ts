@@ -1,6 +1,7 @@
 import { type ListId, type MessageId, newId, type ProjectId } from '../base/ids.ts'
 import { wake } from '../base/wake.ts'
 import type { Transaction } from '../database/database.ts'
+import { nothing, sql } from '../database/sql.ts'
 import { parseAddress } from '../mail/address.ts'
 import type { OutgoingMail } from '../mail/compose.ts'
 
@@ -29,14 +30,15 @@ export async function enqueueMessage(
   return id
 }
 
-/** How many messages of a kind this project has meant for an address since then. */
+/** How many messages of a kind were meant for an address since then, or by a project, or both. */
 export async function countMessages(
   tx: Transaction,
-  about: { project_id: ProjectId; kind: string; recipient_key: string; since: Date },
+  { kind, since, project_id, recipient_key }: { kind: string; since: Date; project_id?: ProjectId; recipient_key?: string },
 ): Promise<number> {
   const counted = await tx.first<{ count: number }>`
-    select count(*) as count from messages
-    where project_id = ${about.project_id} and recipient_key = ${about.recipient_key} and kind = ${about.kind} and created_at > ${about.since}`
+    select count(*) as count from messages where kind = ${kind} and created_at > ${since}
+      ${project_id === undefined ? nothing : sql`and project_id = ${project_id}`}
+      ${recipient_key === undefined ? nothing : sql`and recipient_key = ${recipient_key}`}`
   return counted?.count ?? 0
 }
 

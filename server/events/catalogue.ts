@@ -23,6 +23,8 @@ const email = z.object({
   to: z.string(),
   subject: z.string().nullable(),
   message_id: z.string().nullable(),
+  tag: z.string().nullable(),
+  metadata: z.record(z.string(), z.string()).meta({ description: 'What the sender gave along' }),
 })
 const subscriber = z.object({ subscriber_id: idOf('sub'), list_id: idOf('lst'), contact_id: idOf('con'), subscriber: SubscriberSummary })
 const contact = z.object({ contact_id: idOf('con'), contact: ContactDetail })

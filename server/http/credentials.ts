@@ -17,8 +17,8 @@ export const bearerOf = (authorization: string | undefined): string | null =>
 export function refuseStranger(caller: Caller | null, authorization: string | undefined, metadataUrl: string): asserts caller is Caller {
   if (caller) return
   const message = authorization
-    ? 'This API key is not valid: it is mistyped, expired or revoked. Keys begin with sk_ and go into "Authorization: Bearer sk_…".'
-    : 'An API key is needed. Send it as "Authorization: Bearer sk_…".'
+    ? 'This API key or access token is not valid: it is mistyped, expired or revoked. It goes into "Authorization: Bearer …"; keys begin with sk_.'
+    : 'An API key or access token is needed. Send it as "Authorization: Bearer …"; keys begin with sk_.'
   const error = authorization ? ', error="invalid_token"' : ''
   throw new ApiError('unauthorized', message, {
     headers: { 'www-authenticate': `Bearer resource_metadata="${metadataUrl}", scope="read"${error}` },

@@ -3,14 +3,29 @@ import { ApiError, invalid } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { isConnectionLoss } from '../database/database.ts'
 
+/** Shows a failure to who looks at pages; null where a program asked, which gets the contract's error. */
+export type ShowError = (failure: ApiError, request: FastifyRequest, reply: FastifyReply) => FastifyReply | null
+
+interface ErrorParts {
+  services: { log: Log }
+  showError: ShowError
+}
+
 /** Turns whatever was thrown into the contract's error. The only place where a failure becomes a status. */
-export function sendError(log: Log, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function sendError(
+  { services: { log }, showError }: ErrorParts,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
   const failure = toApiError(error)
   const about = { request_id: request.id, method: request.method, route: request.routeOptions.url, ...reasonFor(error) }
   // Whoever hung up gets no answer, and nothing is wrong with us.
   if (request.raw.aborted) log.debug(about, 'the client left')
   else if (failure.code === 'internal_error') log.error({ ...about, stack: (error as Error)?.stack }, 'request failed')
   else if (failure.status >= 500) log.warn(about, 'request failed')
+  const page = showError(failure, request, reply)
+  if (page) return page
   return reply
     .code(failure.status)
     .headers(failure.headers)

@@ -1,3 +1,5 @@
+import { priceText } from '../base/plans.ts'
+
 /** What the description says of operations that may be paid for and repeated (draft-payment-discovery-00). */
 type Json = Record<string, unknown>
 
@@ -25,9 +27,7 @@ export const payableHeaders: Json = {
 
 /** Advisory: what counts is the challenge. */
 export const paymentInfo: Json = {
-  offers: [
-    { method: 'stripe', intent: 'charge', currency: 'usd', amount: null, description: '$0.003 per e-mail over the plan, at least $0.50' },
-  ],
+  offers: [{ method: 'stripe', intent: 'charge', currency: 'usd', amount: null, description: `Over the plan: ${priceText}` }],
 }
 
 const text = { type: 'string' }

@@ -32,7 +32,10 @@ test('it is served without a key, as OpenAPI 3.1 of the contract’s version', (
   assert.match(headers.get('content-type') ?? '', /^application\/json/)
   assert.match(document.openapi, /^3\.1\./)
   assert.equal(document.info.version, '1.0.0')
-  assert.deepEqual(document.servers, [{ url: urls.API_URL }])
+  assert.deepEqual(
+    document.servers.map(({ url }) => url),
+    [urls.API_URL, 'https://api.example.com/mail/{owner}/{space}/v1'],
+  )
 })
 
 test('every operation is in it, with its parameters, its success and its errors, and nothing else is', () => {
@@ -70,6 +73,12 @@ test('what agents ask for needs no key, and is answered in their envelope', () =
     const told = JSON.stringify(found.responses)
     for (const error of errors) assert.ok(told.includes(error), error)
   }
+})
+
+test('the header that tells a stranger how to get in is described, and sent', async () => {
+  const described = document.components.responses?.unauthorized as { headers: object } | undefined
+  assert.ok(described && 'WWW-Authenticate' in described.headers)
+  assert.match((await speaking(app.url, null).get('/lists')).headers.get('www-authenticate') ?? '', /^Bearer resource_metadata=/)
 })
 
 test('the identity paths say where they live', () => {

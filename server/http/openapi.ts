@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Config } from '../base/config.ts'
 import { type ErrorCode, statusOf } from '../base/errors.ts'
-import { scopes } from '../operations/context.ts'
+import { scopes, scopeWords } from '../operations/context.ts'
 import { csvDownload, type Operation } from '../operations/define-operation.ts'
 import { payableHeaders, payableParameters, paymentInfo, paymentProblemSchema, paymentRequired } from './openapi-payment.ts'
 
@@ -19,6 +19,7 @@ const tags: Record<string, string> = {
   emails: 'Single e-mails: receipts, notices, codes',
   suppressions: 'Addresses that get no more mail from this project',
   tokens: 'API keys',
+  apps: 'Apps that members have let in',
   sessions: 'Browsers that somebody is signed in with',
   me: 'Who a key belongs to',
   agents: 'Agents: how they register and are claimed, and how their human looks after them',
@@ -28,13 +29,6 @@ const tags: Record<string, string> = {
   usage: 'What was sent this month, and what is left',
   billing: 'Plans and the subscription to one',
   overage: 'Sending more than the plan has',
-}
-
-const scopeText: Record<(typeof scopes)[number], string> = {
-  read: 'View newsletters, subscribers, e-mails and statistics',
-  write: 'Create and edit newsletters, subscribers and drafts',
-  send: 'Send e-mails',
-  admin: 'Account settings, billing, team and keys',
 }
 
 const errorText: Partial<Record<ErrorCode, string>> = {
@@ -83,26 +77,37 @@ export function openApiDocument(operations: Operation[], config: Pick<Config, 'A
         'Every request carries `Authorization: Bearer sk_…`. Collections answer a bare array; a `Link` header with `rel="next"` leads to the next page.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: config.API_URL }],
+    servers: serversOf(config.API_URL),
     security: [{ bearerAuth: [] }],
     tags: [...used].map((name) => ({ name, description: tags[name] ?? name })),
     paths,
     components: {
       schemas: { ...components, Error: errorSchema, AgentError: agentErrorSchema, PaymentProblem: paymentProblemSchema },
-      responses: Object.fromEntries(
-        [...new Set(operations.flatMap(errorCodesOf))].map((code) => [code, errorResponse(errorText[code] ?? code)]),
-      ),
+      responses: Object.fromEntries([...new Set(operations.flatMap(errorCodesOf))].map((code) => [code, errorOf(code)])),
       headers: rateHeaders,
       securitySchemes: {
         bearerAuth: {
           type: 'http',
           scheme: 'bearer',
-          description: `A key that begins with sk_. Scopes: ${scopes.map((scope) => `${scope} (${scopeText[scope]})`).join('; ')}.`,
+          description: `A key that begins with sk_. Scopes: ${scopes.map((scope) => `${scope} (${scopeWords[scope]})`).join('; ')}.`,
         },
       },
     },
   }
 }
+
+/** The whole API also lives below each space, for credentials of that space. */
+const serversOf = (apiUrl: string): Json[] => [
+  { url: apiUrl },
+  {
+    url: apiUrl.replace(/\/v1$/, '/{owner}/{space}/v1'),
+    description: 'The same, for credentials of one space',
+    variables: {
+      owner: { default: 'owner', description: 'Who owns the space: the first half of `space` in GET /api/me' },
+      space: { default: 'owner', description: 'The space: the second half' },
+    },
+  },
+]
 
 const tagOf = (operation: Operation): string => operation.id.split('.')[0] as string
 
@@ -124,7 +129,8 @@ function describe(operation: Operation, components: Json): Json {
   }
 }
 
-function scopeNote({ scope }: Operation): string {
+function scopeNote({ scope, actsForPerson }: Operation): string {
+  if (actsForPerson) return `Needs the scope \`${scope}\`, and a key with every scope that its maker has. Apps are refused.`
   if (scope === 'none') return 'No key is needed.'
   return scope === 'any' ? 'Any valid key will do.' : `Needs the scope \`${scope}\`.`
 }
@@ -154,6 +160,13 @@ const rateHeaders = {
   'X-RateLimit-Remaining': { description: 'What is left of them in this window', schema: { type: 'integer' } },
   'X-RateLimit-Reset': { description: 'Unix seconds at which the window ends', schema: { type: 'integer' } },
   Link: { description: 'Leads to the next page with rel="next"; absent on the last', schema: { type: 'string' } },
+}
+/** RFC 6750 section 3, RFC 9728 section 5.1. */
+const unauthorizedHeader = {
+  'WWW-Authenticate': {
+    description: 'How to authenticate: `Bearer`, with the address of the protected resource metadata in `resource_metadata`',
+    schema: { type: 'string' },
+  },
 }
 const headerRefs = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
@@ -219,6 +232,11 @@ const errorResponse = (description: string, schema: 'Error' | 'AgentError' = 'Er
   headers: headerRefs(headerNames),
   content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } },
 })
+
+function errorOf(code: ErrorCode): Json {
+  const { headers, ...response } = errorResponse(errorText[code] ?? code)
+  return { ...response, headers: { ...(headers as Json), ...(code === 'unauthorized' ? unauthorizedHeader : {}) } }
+}
 
 /** The schema as it is on the wire. Schemas with an id of their own become components, said once. */
 function toJsonSchema(schema: z.ZodType, components: Json): Json {

@@ -4,10 +4,10 @@ import fastify, { type FastifyInstance } from 'fastify'
 import { ApiError } from '../base/errors.ts'
 import { formatId, newId } from '../base/ids.ts'
 import { acceptBodies } from './body.ts'
-import { errorBody, sendError } from './errors.ts'
+import { errorBody, type ShowError, sendError } from './errors.ts'
 import { openApiDocument } from './openapi.ts'
-import { addOperation, admitRequests, type HttpParts, takeAllowance } from './routes.ts'
-import { rewriteSpace } from './space.ts'
+import { addOperation, admitRequests, type HttpParts, refuseTooMany, takeAllowance } from './routes.ts'
+import { refuseSpaceToStranger, rewriteSpace } from './space.ts'
 
 /** Null when this process can serve; else what it waits for. */
 export type ReadyCheck = () => Promise<string | null>
@@ -16,6 +16,14 @@ export interface ServerParts extends HttpParts {
   isReady: ReadyCheck
   /** Pages and other plain routes beside the API. */
   pages: ((app: FastifyInstance) => void)[]
+  showError: ShowError
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** A GET beside the API that counts like what changes something. */
+    isCounted?: boolean
+  }
 }
 
 const exposed = [
@@ -32,7 +40,6 @@ const exposed = [
 const drainMs = 10_000
 
 export function createServer(parts: ServerParts): FastifyInstance {
-  const { log } = parts.services
   const app = fastify({
     // The access log is the proxy's work; ours tells what failed.
     logger: false,
@@ -43,14 +50,14 @@ export function createServer(parts: ServerParts): FastifyInstance {
     routerOptions: { maxParamLength: 16_384 },
     // Silence ends a connection; an upload that keeps moving may take as long as it needs.
     rewriteUrl: rewriteSpace,
-    connectionTimeout: 60_000,
+    connectionTimeout: 120_000,
     keepAliveTimeout: 65_000,
     // What still comes over an open connection while we stop is answered as ever, and the connection closed after it.
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
       reply.header('x-request-id', request.id)
       takeAllowance(parts, request, reply)
-      return sendError(log, error, request, reply)
+      return sendError(parts, error, request, reply)
     },
     clientErrorHandler: (_error, socket) => {
       if (!socket.writable) return
@@ -60,7 +67,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
       )
     },
   })
-  app.setErrorHandler((error, request, reply) => sendError(log, error, request, reply))
+  app.setErrorHandler((error, request, reply) => sendError(parts, error, request, reply))
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
@@ -88,9 +95,21 @@ export function createServer(parts: ServerParts): FastifyInstance {
     if (waitsFor !== null) reply.code(503)
     return waitsFor === null ? { status: 'ready' } : { status: 'not ready', reason: waitsFor }
   })
-  for (const addPages of parts.pages) app.register(async (scope) => addPages(scope))
+  for (const addPages of parts.pages)
+    app.register(async (scope) => {
+      countPosts(scope, parts)
+      addPages(scope)
+    })
   app.register(async (scope) => addApi(scope, parts))
   return app
+}
+
+/** What is posted to a page counts for where it came from, with what that address asks of the API. Looking is free. */
+function countPosts(app: FastifyInstance, parts: ServerParts): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const isLook = ['GET', 'HEAD', 'OPTIONS'].includes(request.method)
+    if (!isLook || request.routeOptions.config.isCounted) refuseTooMany(takeAllowance(parts, request, reply))
+  })
 }
 
 /** Everything under /v1 and the identity paths: counted, authenticated, and in the contract's error shape down to unknown paths. */
@@ -104,6 +123,8 @@ function addApi(app: FastifyInstance, parts: ServerParts): void {
     strictPreflight: false,
   })
   admitRequests(app, parts)
+  // After the routes' own look at the credential: where a key is needed, the answer without one stays that.
+  app.addHook('preParsing', async (request) => refuseSpaceToStranger(request))
   const document = JSON.stringify(openApiDocument(parts.operations, parts.services.config))
   app.get('/v1/openapi.json', async (_request, reply) =>
     reply.type('application/json; charset=utf-8').header('cache-control', 'public, max-age=300').send(document),
@@ -124,7 +145,7 @@ function addApi(app: FastifyInstance, parts: ServerParts): void {
   })
 }
 
-const pathPattern = (path: string): RegExp => new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}/?$`)
+const pathPattern = (path: string): RegExp => new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`)
 
 /** A caller's own id is kept, so that its logs and ours can be held side by side. */
 const acceptedRequestId = (header: string | string[] | undefined): string | null =>

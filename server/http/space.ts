@@ -17,8 +17,17 @@ export function rewriteSpace(request: IncomingMessage): string {
   return match[2] as string
 }
 
-export function refuseOtherSpace({ raw, caller }: FastifyRequest): void {
+export function refuseOtherSpace(request: FastifyRequest): void {
+  if (request.caller) refuseUnlessOf(request.caller.space, request)
+}
+
+/** What is open to all at /v1 is not at every address that ends like it. */
+export function refuseSpaceToStranger(request: FastifyRequest): void {
+  if (!request.caller) refuseUnlessOf(null, request)
+}
+
+function refuseUnlessOf(own: string | null, { raw }: FastifyRequest): void {
   const space = spaces.get(raw)
-  if (space === undefined || !caller || caller.space === space) return
+  if (space === undefined || space === own) return
   throw new ApiError('not_found', 'There is no such space for this credential. GET /api/me tells which one it belongs to.')
 }

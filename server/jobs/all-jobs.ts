@@ -1,5 +1,5 @@
 import { lookAfterAgents, moveRest } from '../features/agents/index.ts'
-import { billOverage, renewSubscriptions } from '../features/billing/index.ts'
+import { billOverage, renewSubscriptions, watchInvoices } from '../features/billing/index.ts'
 import { failInterrupted } from '../features/emails/index.ts'
 import { expireInvites } from '../features/invites/index.ts'
 import { purgeList, repairCounters } from '../features/lists/index.ts'
@@ -23,6 +23,7 @@ export const allJobs: Job<never>[] = [
   lookAfterAgents,
   billOverage,
   renewSubscriptions,
+  watchInvoices,
   prunePayments,
   settlePayments,
   cleanUp,

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../tests/support/posthaste.ts'
 import { until } from '../../tests/support/until.ts'
+import type { Log } from '../base/log.ts'
 import { publish } from '../events/publish.ts'
 import { purgeList, repairCounters } from '../features/lists/index.ts'
 import { cleanUp } from './clean-up.ts'
+import { defineJob, startJobs } from './jobs.ts'
 
 const app = await startApp()
 const { database } = app.services
@@ -27,6 +29,35 @@ test('a job queued in a transaction runs after the commit, and never after a rol
     }),
   )
   assert.equal(await queued(), before)
+})
+
+test('a job that fails leaves a line in the log that says which and why', async () => {
+  const lines: { level: string; job?: string; reason?: string; stack?: string }[] = []
+  const at = (level: string) => (about: object) => void lines.push({ level, ...about })
+  const log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') } as unknown as Log
+  const job = defineJob<object>({
+    name: 'tests.fail',
+    retryLimit: 0,
+    run: async () => {
+      throw new Error('the moon is too bright')
+    },
+  })
+  const jobs = await startJobs(database, log, [job])
+  try {
+    await jobs.work([job], app.services)
+    await database.transaction((tx) => jobs.enqueue(tx, job, {}))
+    const failed = await until('the line', () => lines.find(({ level }) => level === 'error'), { withinMs: 10_000 })
+    assert.deepEqual([failed.job, failed.reason], ['tests.fail', 'the moon is too bright'])
+    assert.match(failed.stack ?? '', /jobs\.test\.ts/)
+    await until('its state', async () => database.first`select 1 from jobs.job where name = 'tests.fail' and state = 'failed'`)
+  } finally {
+    await jobs.stop()
+  }
+})
+
+test('a text of several statements that fails leaves nobody inside its transaction', async () => {
+  for (let time = 0; time < 5; time++) await assert.rejects(database.execute('begin; select 1/0; commit'), /division by zero/)
+  await Promise.all(Array.from({ length: 20 }, () => database.first`select 1 as fine`))
 })
 
 test('the nightly repair finds wrong counters and mends them', async () => {

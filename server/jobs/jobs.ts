@@ -1,4 +1,5 @@
 import { PgBoss } from 'pg-boss'
+import { reasonOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Database, Transaction } from '../database/database.ts'
 import type { Services } from '../operations/context.ts'
@@ -25,11 +26,7 @@ export interface Jobs {
 
 /** pg-boss on our own database and pool. Its tables live in a schema of their own and follow its own versions. */
 export async function startJobs(database: Database, log: Log, all: Job<never>[]): Promise<Jobs> {
-  const boss = new PgBoss({ db: { executeSql: (text, values) => database.execute(text, values) }, schema: 'jobs' })
-  boss.on('error', (error) => log.warn({ reason: error.message }, 'the job queue met an error and goes on'))
-  await boss.start()
-  await Promise.all(all.map((job) => boss.createQueue(job.name)))
-
+  const boss = await startQueue(database, log, all)
   return {
     async enqueue(tx, job, data) {
       const db = { executeSql: (text: string, values?: unknown[]) => tx.client.query(text, values) }
@@ -38,11 +35,41 @@ export async function startJobs(database: Database, log: Log, all: Job<never>[])
     async work(jobs, services) {
       for (const job of jobs) {
         await boss.work(job.name, { batchSize: 1, pollingIntervalSeconds: 2 }, async ([queued]) => {
-          await job.run(services, (queued?.data ?? {}) as never)
+          await runLogged(log, job.name, () => job.run(services, (queued?.data ?? {}) as never))
         })
         if (job.schedule) await boss.schedule(job.name, job.schedule)
       }
     },
     stop: () => boss.stop({ graceful: true, timeout: 5_000 }),
+  }
+}
+
+/** Any constant. The queue's tables are made by whoever starts first; two who make them at once get in each other's way. */
+const startLock = 7_303_015
+
+/** The queue with its tables; it carries nothing out yet. */
+export async function startQueue(
+  database: Database,
+  log: Log,
+  all: Job<never>[],
+  options: { supervise?: boolean; schedule?: boolean } = {},
+): Promise<PgBoss> {
+  const db = { executeSql: (text: string, values?: unknown[]) => database.execute(text, values) }
+  const boss = new PgBoss({ ...options, db, schema: 'jobs' })
+  boss.on('error', (error) => log.warn({ reason: error.message }, 'the job queue met an error and goes on'))
+  await database.oneAtATime(startLock, async () => {
+    await boss.start()
+    await Promise.all(all.map((job) => boss.createQueue(job.name)))
+  })
+  return boss
+}
+
+/** The queue keeps a failure to itself and tries again: without a line here nobody would know. */
+async function runLogged(log: Log, job: string, run: () => Promise<void>): Promise<void> {
+  try {
+    await run()
+  } catch (error) {
+    log.error({ job, reason: reasonOf(error), stack: (error as Error)?.stack }, 'a job failed')
+    throw error
   }
 }

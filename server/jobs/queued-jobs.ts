@@ -1,8 +1,8 @@
 import type { Client } from 'pg'
-import { type JobInsert, PgBoss } from 'pg-boss'
+import type { JobInsert, PgBoss } from 'pg-boss'
 import type { Log } from '../base/log.ts'
 import type { Database } from '../database/database.ts'
-import type { Job } from './jobs.ts'
+import { type Job, startQueue } from './jobs.ts'
 
 /**
  * What waits in the queue, in and out of a backup. pg-boss makes and changes its tables itself, so a copy of them would fit one version
@@ -33,11 +33,7 @@ export interface JobQueue {
 
 /** The queue's tables are there when this resolves; nothing is carried out. */
 export async function openJobQueue(database: Database, log: Log, all: Job<never>[]): Promise<JobQueue> {
-  const db = { executeSql: (text: string, values?: unknown[]) => database.execute(text, values) }
-  const boss = new PgBoss({ db, schema: 'jobs', supervise: false, schedule: false })
-  boss.on('error', (error) => log.warn({ reason: error.message }, 'the job queue met an error and goes on'))
-  await boss.start()
-  await Promise.all(all.map((job) => boss.createQueue(job.name)))
+  const boss = await startQueue(database, log, all, { supervise: false, schedule: false })
   return {
     requeue: (client) => requeue(boss, client, all),
     stop: () => boss.stop({ graceful: true, timeout: 5_000 }),

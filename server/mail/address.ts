@@ -123,4 +123,7 @@ const hasBrokenPunycode = (domain: string) => domain.includes('xn--') && /(?:^|\
 /** What URLs take for an IPv4 address, as "127.1" or "0x7f000001". No top-level domain is a number. */
 const endsInNumber = (domain: string) => /(?:^|\.)(?:\d+|0x[\da-f]*)$/i.test(domain)
 
+/** `ann+news@example.org` and `ann@example.org` are one mailbox almost everywhere; what strangers may ask for is counted by this. */
+export const mailboxKeyOf = (key: string): string => key.replace(/^([^+@]+)\+[^@]*@/, '$1@')
+
 const isAscii = (text: string) => !/[^\0-\x7f]/.test(text)

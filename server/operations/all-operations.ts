@@ -6,6 +6,7 @@ import { identityOperations } from '../features/identity/index.ts'
 import { inviteOperations } from '../features/invites/index.ts'
 import { listOperations } from '../features/lists/index.ts'
 import { memberOperations } from '../features/members/index.ts'
+import { appOperations } from '../features/oauth/index.ts'
 import { postOperations } from '../features/posts/index.ts'
 import { projectOperations } from '../features/projects/index.ts'
 import { sessionOperations } from '../features/sessions/index.ts'
@@ -24,6 +25,7 @@ export const allOperations: Operation[] = [
   ...suppressionOperations,
   ...emailOperations,
   ...tokenOperations,
+  ...appOperations,
   ...sessionOperations,
   ...identityOperations,
   ...agentOperations,

@@ -10,6 +10,14 @@ import type { Jobs } from '../jobs/jobs.ts'
 export const scopes = ['read', 'write', 'send', 'admin'] as const
 export type Scope = (typeof scopes)[number]
 
+/** What each lets its holder do, in words that fit after "may". */
+export const scopeWords: Record<Scope, string> = {
+  read: 'see newsletters, subscribers, mail and numbers',
+  write: 'create and change newsletters, subscribers and drafts',
+  send: 'send mail',
+  admin: 'change settings, billing, keys and the team',
+}
+
 /** What a member may be, and the most that a credential of theirs may do. Only an owner may end the project or make owners. */
 export const roleScopes = {
   owner: scopes,
@@ -33,6 +41,8 @@ export interface Caller {
   role: Role
   /** Null for people in a browser and for apps they let in. */
   key_id: KeyId | null
+  /** The grant of an app that a person let in, also for keys that the app has made: they end with it. */
+  grant_id: string | null
   /** What requests are counted by: the key, or the app's grant. */
   counted_as: string
   /** Set for a key that is bound to one mailbox. */
@@ -43,6 +53,13 @@ export interface Caller {
   /** When the credential ends, if it does: what it makes must not outlive it. */
   expires_at: Date | null
 }
+
+/**
+ * A credential that may do all that its owner may, as a browser that is signed in. A lesser key was handed out for one thing, and an app
+ * was let into one project: neither sees what else the person has, nor commands it.
+ */
+export const standsForPerson = (caller: Pick<Caller, 'role' | 'scopes' | 'mailbox_id' | 'grant_id'>): boolean =>
+  caller.mailbox_id === null && caller.grant_id === null && roleScopes[caller.role].every((scope) => caller.scopes.includes(scope))
 
 /** What the program is made of; built once, in main.ts. */
 export interface Services {

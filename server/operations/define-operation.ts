@@ -21,6 +21,8 @@ interface Contract {
   mailboxKeys?: 'refused' | 'allowed'
   /** An agent without the scope may still ask, for the mailbox that it was given; the rule holds it to that. */
   agentMailbox?: 'refused' | 'allowed'
+  /** Reaches beyond the project, for the person behind the credential: lesser keys and apps are refused. */
+  actsForPerson?: boolean
   /** May be paid for and repeated: takes Idempotency-Key and Payment-Authorization, and can answer 402 with a challenge. */
   isPayable?: boolean
   summary: string
@@ -72,6 +74,7 @@ export interface Operation extends Contract {
   base: 'api' | 'identity'
   mailboxKeys: 'refused' | 'allowed'
   agentMailbox: 'refused' | 'allowed'
+  actsForPerson: boolean
   isPayable: boolean
   /** Answers are `{ ok: true, data }` and `{ ok: false, error }`. */
   isEnveloped: boolean
@@ -95,6 +98,7 @@ export const defineOperation = <
     base: 'api',
     mailboxKeys: 'refused',
     agentMailbox: 'refused',
+    actsForPerson: false,
     isPayable: false,
     isEnveloped: false,
     ...shape,
@@ -118,6 +122,7 @@ export const defineAgentOperation = <B extends z.ZodType, R extends z.ZodType>(s
     scope: 'none',
     mailboxKeys: 'allowed',
     agentMailbox: 'allowed',
+    actsForPerson: false,
     isPayable: false,
     ...shape,
     isEnveloped: true,

@@ -4,7 +4,7 @@ import { resourceMetadataUrl } from '../base/well-known.ts'
 import type { Database, Transaction } from '../database/database.ts'
 import { leaveAuditRow } from './audit.ts'
 import { checkInput, refuseUnstorable } from './check-input.ts'
-import type { Caller, Context, OpenContext, RequestFacts, Services } from './context.ts'
+import { type Caller, type Context, type OpenContext, type RequestFacts, type Services, standsForPerson } from './context.ts'
 import type { Operation } from './define-operation.ts'
 
 /** Who asks, and beside what. */
@@ -44,6 +44,15 @@ export function refuseForbidden(caller: Caller, operation: Operation, config: Se
   if (caller.mailbox_id && operation.mailboxKeys === 'refused') {
     throw new ApiError('forbidden', 'This key belongs to one mailbox and does not reach beyond it. Use a project-wide key.')
   }
+  refuseMissingScope(caller, operation, config)
+  if (operation.actsForPerson && !standsForPerson(caller))
+    throw new ApiError(
+      'forbidden',
+      'This acts for the person behind the key, beyond the project. It needs a key with every scope that its maker has; apps cannot do it.',
+    )
+}
+
+function refuseMissingScope(caller: Caller, operation: Operation, config: Services['config']): void {
   if (operation.scope === 'any' || operation.scope === 'none' || caller.scopes.includes(operation.scope)) return
   if (operation.agentMailbox === 'allowed' && caller.agent_mailbox_id) return
   throw new ApiError('forbidden', `This key lacks the scope "${operation.scope}". It has: ${caller.scopes.join(', ') || 'none'}.`, {

@@ -4,7 +4,6 @@ import { createAuthenticatePayer } from '../features/payments/index.ts'
 import { createAuthenticate } from '../features/tokens/index.ts'
 import { startRateLimit } from '../http/rate-limit.ts'
 import { addReference } from '../http/reference.ts'
-import { refuseTooMany, takeAllowance } from '../http/routes.ts'
 import { createServer, type ReadyCheck } from '../http/server.ts'
 import { allOperations } from '../operations/all-operations.ts'
 import type { Services } from '../operations/context.ts'
@@ -15,6 +14,7 @@ import { addTeamPages } from '../site/account/team.ts'
 import { addTokenPages } from '../site/account/tokens.ts'
 import { addConfirmPages } from '../site/confirm.ts'
 import { addDiscovery } from '../site/discovery.ts'
+import { showError } from '../site/error-page.ts'
 import { addHomePage } from '../site/home.ts'
 import { addInvitePages } from '../site/invite.ts'
 import { addOAuth } from '../site/oauth-endpoints.ts'
@@ -37,6 +37,7 @@ export async function startHttpRole(services: Services, { isReady }: { isReady: 
     authenticatePayer: createAuthenticatePayer(services),
     rateLimit,
     isReady,
+    showError,
     pages: [
       addReference,
       (scope) => addHomePage(scope, services),
@@ -53,7 +54,7 @@ export async function startHttpRole(services: Services, { isReady }: { isReady: 
       (scope) => addInvitePages(scope, services),
       (scope) => addAppPages(scope, services),
       (scope) => addDiscovery(scope, services),
-      (scope) => addOAuth(scope, services, (request, reply) => refuseTooMany(takeAllowance({ rateLimit }, request, reply))),
+      (scope) => addOAuth(scope, services),
     ],
   })
   app.addHook('onClose', async () => rateLimit.stop())

@@ -1,5 +1,6 @@
 import type { Config } from '../base/config.ts'
 import { resourceMetadataUrl } from '../base/well-known.ts'
+import { scopes, scopeWords } from '../operations/context.ts'
 
 /** The walkthrough that `agent_auth.skill` points at: an agent that reads this and nothing else gets as far as sending mail. */
 export const authMarkdown = (config: Config): string =>
@@ -20,7 +21,7 @@ const opening = (config: Config) => `# Getting a credential for Posthaste
 
 Posthaste sends newsletters and mail, and gives you a mailbox. Every call to the API carries \`Authorization: Bearer <API_KEY>\`.
 
-- API: ${config.API_URL} (described at ${config.PUBLIC_URL}/v1/openapi.json)
+- API: ${config.API_URL} (described at ${config.API_URL}/openapi.json)
 - Identity: ${config.AUTH_URL}
 
 ## Discover
@@ -32,7 +33,7 @@ curl ${config.AUTH_URL}/.well-known/agent-configuration
 \`\`\`
 
 The first names the authorization server, the second its endpoints; \`agent_auth\` in it is what this page explains. A call without a
-valid key answers 401, and its \`WWW-Authenticate\` header names the first document.
+valid key answers 401, and its \`WWW-Authenticate\` header names such a document.
 `
 
 const closed = `## Register
@@ -99,15 +100,14 @@ curl -X POST ${API_URL}/emails \\
 
 | Scope | Lets you |
 |---|---|
-| read | see newsletters, subscribers, mail and numbers |
-| write | create and change newsletters, subscribers and drafts |
-| send | send mail; without it you may still send from the mailbox that you were given |
-| admin | change settings, billing, keys and the team |
+${scopes.map((scope) => `| ${scope} | ${scopeWords[scope]} |`).join('\n')}
+
+Without \`send\` you may still send from the mailbox that you were given, up to the free monthly allowance.
 
 With the same \`Idempotency-Key\`, the same request sends nothing twice. \`X-RateLimit-Remaining\` on every answer tells how many more
 requests this minute has.
 
-To give a key back: \`curl -X DELETE -H 'Authorization: Bearer <API_KEY>' ${AUTH_URL}/api/tokens/<TOKEN_ID>\` (needs admin).
+To give your key back: \`curl -X DELETE -H 'Authorization: Bearer <API_KEY>' ${AUTH_URL}/api/tokens/<KEY_ID>\`; \`key_id\` is in \`/api/me\`.
 `
 
 const pay = ({ API_URL }: Config) => `## Pay when asked

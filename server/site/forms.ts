@@ -1,8 +1,6 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '../base/config.ts'
 import { ApiError } from '../base/errors.ts'
-import { html } from '../base/html.ts'
-import { sendPage } from './page.ts'
 
 const maxBytes = 16 * 1024
 
@@ -18,7 +16,6 @@ export function acceptForms(app: FastifyInstance, config: Pick<Config, 'AUTH_URL
       return fields
     },
   )
-  app.setErrorHandler(showRefusal)
   const own = new Set([config.AUTH_URL, config.PUBLIC_URL].map((url) => new URL(url).origin))
   app.addHook('onRequest', async (request) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') refuseOtherSites(request, own)
@@ -29,14 +26,6 @@ export function acceptForms(app: FastifyInstance, config: Pick<Config, 'AUTH_URL
 function refuseOtherSites({ headers: { origin, 'sec-fetch-site': site } }: FastifyRequest, own: Set<string>): void {
   const isOwn = origin === undefined ? site === undefined || site === 'same-origin' || site === 'none' : own.has(origin)
   if (!isOwn) throw new ApiError('forbidden', 'This form was sent from another site. Open the page here and try again.')
-}
-
-/** A refusal that a person can read. What is our own fault, or not asked for as a page, goes on to the server's own answer. */
-function showRefusal(error: Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  if (!(error instanceof ApiError) || error.status >= 500 || !request.headers.accept?.includes('text/html')) throw error
-  reply.headers(error.headers)
-  const title = error.code === 'not_found' ? 'There is nothing here' : 'That did not work'
-  return sendPage(reply, error.status, title, html`<h1>${title}</h1><p>${error.message}</p><p><a href="/account">To your account</a></p>`)
 }
 
 /** The field of a posted form, trimmed; '' when it is missing. */

@@ -15,6 +15,7 @@ import {
 import type { Services } from '../operations/context.ts'
 import { acceptForms, fieldOf } from './forms.ts'
 import { sendPage } from './page.ts'
+import { problemIn } from './refusal-words.ts'
 import { sessionOf } from './signed-in.ts'
 
 /**
@@ -46,7 +47,7 @@ export function addInvitePages(app: FastifyInstance, services: Services): void {
       await services.database.transaction((tx) => decideInvite(tx, { id: invite.id, status, send, caller, request_id: request.id }))
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'validation_error') throw error
-      return sendClosed(reply, invite, error.message.replace(/^id: /, ''))
+      return sendClosed(reply, invite, problemIn(error))
     }
     return reply.redirect(status === 'approved' ? `/account/team?project=${encodeURIComponent(invite.project_slug)}` : '/account', 303)
   })

@@ -6,7 +6,7 @@ import { findUser } from '../features/identity/index.ts'
 import { insertGrant, isLoopbackUri, type OAuthProvider, paths } from '../features/oauth/index.ts'
 import { listProjectsOf, type Membership } from '../features/sessions/index.ts'
 import { leaveAuditRow } from '../operations/audit.ts'
-import { type Scope, type Services, scopes, scopesWithin } from '../operations/context.ts'
+import { type Scope, type Services, scopes, scopesWithin, scopeWords } from '../operations/context.ts'
 import { acceptForms, fieldOf } from './forms.ts'
 import { sendPage } from './page.ts'
 import { requireSession } from './signed-in.ts'
@@ -55,14 +55,17 @@ export function addConsentPages(app: FastifyInstance, services: Services, provid
     const chosen = asked.scopes.filter((scope) => ticked.includes(scope))
     const granted = project ? scopesWithin(project.role, chosen) : []
     if (!project || granted.length === 0) {
-      const problem = project
-        ? `You are ${project.role} of ${project.name}, and none of what you chose is possible there.`
-        : 'Choose a project.'
-      return sendConsentPage(services, reply, { asked, user_id, problem })
+      return sendConsentPage(services, reply, { asked, user_id, problem: problemWith(project, chosen), chosen, project })
     }
     const grantId = await letIn(services, provider, { asked, user_id, project, granted, request_id: request.id })
     return finish(provider, request, reply, { login: { accountId: formatId('usr', user_id) }, consent: { grantId } })
   })
+}
+
+function problemWith(project: Membership | undefined, chosen: Scope[]): string {
+  if (!project) return 'Choose a project.'
+  if (chosen.length === 0) return 'Tick at least one thing that the app may do, or send it back.'
+  return `You are ${project.role} of ${project.name}, and none of what you chose is possible there.`
 }
 
 const refusal = { error: 'access_denied', error_description: 'the person did not let the app in' }
@@ -132,9 +135,17 @@ interface Shown {
   asked: Asked
   user_id: UserId
   problem?: string
+  /** What was ticked and chosen before: what somebody took away must not come back by itself. */
+  chosen?: Scope[]
+  project?: Membership | undefined
 }
 
-async function sendConsentPage({ database }: Services, reply: FastifyReply, { asked, user_id, problem }: Shown): Promise<FastifyReply> {
+async function sendConsentPage(
+  { database }: Services,
+  reply: FastifyReply,
+  { asked, user_id, problem, ...before }: Shown,
+): Promise<FastifyReply> {
+  const chosen = before.chosen ?? asked.scopes
   const user = await findUser(database, user_id)
   const projects = await listProjectsOf(database, user_id)
   const content = html`<h1>Let ${asked.name} in?</h1>
@@ -143,22 +154,16 @@ ${problem ? html`<p class="wrong" role="alert">${problem}</p>` : null}
 ${originOf(asked)}
 <form method="post"><input type="hidden" name="account" value="${formatId('usr', user_id)}">
 <label for="project">Project</label><select id="project" name="project">${projects.map(
-    ({ name, slug, role }) => html`<option value="${slug}">${name} (${slug}), you are ${role}</option>`,
+    ({ name, slug, role }) =>
+      html`<option value="${slug}"${slug === before.project?.slug ? html` selected` : null}>${name} (${slug}), you are ${role}</option>`,
   )}</select>
 <p>It may then:</p>${asked.scopes.map(
     (scope) =>
-      html`<label class="choice"><input type="checkbox" name="scope" value="${scope}" checked><span>${meanings[scope]}</span></label>`,
+      html`<label class="choice"><input type="checkbox" name="scope" value="${scope}"${chosen.includes(scope) ? html` checked` : null}><span>${scopeWords[scope]}</span></label>`,
   )}
 <p class="soft">Where you may not do something yourself, the app may not either. You can take this back at any time under <a href="/account/apps">Apps</a>.</p>
 <div class="row"><button name="decision" value="allow">Let it in</button><button name="decision" value="deny" class="quiet">No, go back</button></div></form>`
   return sendPage(reply, problem ? 422 : 200, `Let ${asked.name} in?`, content, { formTargets: [formTarget(asked.redirect_uri)] })
-}
-
-const meanings: Record<Scope, string> = {
-  read: 'see newsletters, subscribers, mail and numbers',
-  write: 'create and change newsletters, subscribers and drafts',
-  send: 'send mail',
-  admin: 'change settings, billing, keys and the team',
 }
 
 /** Who asks, as far as anybody can know, and where the person will end up. */

@@ -1,9 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../base/errors.ts'
-import { html } from '../base/html.ts'
+import { type Html, html } from '../base/html.ts'
 import { peerOf } from '../base/peer-address.ts'
+import { isConnectionLoss } from '../database/database.ts'
 import {
+  away,
   createOAuthProvider,
   librarySessionCookie,
   type OAuthProvider,
@@ -15,17 +17,13 @@ import { type Services, scopes } from '../operations/context.ts'
 import { addConsentPages } from './oauth-consent.ts'
 import { sendPage } from './page.ts'
 
-/** Counts a request for where it came from, and refuses one too many. */
-export type CountRequest = (request: FastifyRequest, reply: FastifyReply) => void
-
 /** The OAuth server: the endpoints that apps call, and the page on which people let them in. */
-export function addOAuth(app: FastifyInstance, services: Services, count: CountRequest): void {
+export function addOAuth(app: FastifyInstance, services: Services): void {
   const replies = new WeakMap<IncomingMessage, FastifyReply>()
   const provider = createOAuthProvider(services, (request, error) => {
     const reply = replies.get(request)
     if (reply) sendErrorPage(reply, error)
   })
-  app.addHook('onRequest', async (request, reply) => count(request, reply))
   app.register(async (scope) => addEndpoints(scope, services, createHandOver(provider, replies)))
   app.register(async (scope) => addConsentPages(scope, services, provider))
 }
@@ -37,17 +35,20 @@ function addEndpoints(app: FastifyInstance, services: Services, handOver: HandOv
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   app.setErrorHandler((error, _request, reply) => {
-    if (!(error instanceof ApiError)) throw error
     // RFC 6749 section 5.2 has its own shape of error, and no name for what is too often.
-    return reply.code(error.status).headers(error.headers).send({ error: 'temporarily_unavailable', error_description: error.message })
+    if (error instanceof ApiError)
+      return reply.code(error.status).headers(error.headers).send({ error: 'temporarily_unavailable', error_description: error.message })
+    if (isConnectionLoss(error)) return reply.code(503).header('retry-after', '2').send(away)
+    throw error
   })
 
-  const exposeHeadRoute = false
-  app.get(paths.authorize, { exposeHeadRoute }, (request, reply) => {
+  // Asking costs us rows and look-ups, so it counts, unlike looking at a page.
+  const asking = { exposeHeadRoute: false, config: { isCounted: true } }
+  app.get(paths.authorize, asking, (request, reply) => {
     request.raw.url = withScope(pathOf(request.raw.url ?? ''))
     handOver(request, reply)
   })
-  app.get(`${paths.authorize}/:uid`, { exposeHeadRoute }, handOver)
+  app.get(`${paths.authorize}/:uid`, asking, handOver)
 
   for (const path of [paths.token, paths.revoke, paths.introspect, paths.register, paths.jwks]) {
     // Apps in a browser call these from their own site. No cookie counts here, so there is nothing that another site could misuse.
@@ -64,16 +65,28 @@ function addEndpoints(app: FastifyInstance, services: Services, handOver: HandOv
     )
   }
   const forAll: HandOver = (request, reply) => handOver(request, reply.header('access-control-allow-origin', '*'))
-  app.get(paths.jwks, { exposeHeadRoute }, forAll)
+  app.get(paths.jwks, asking, forAll)
   for (const path of [paths.token, paths.revoke, paths.introspect]) app.post(path, forAll)
   app.post(paths.register, { onRequest: async (request) => refuseTooManyApps(services, request) }, forAll)
 }
 
+/** Whoever has many addresses to register from is held by what all together may. */
+const everybody = 20
+
 async function refuseTooManyApps({ database, config }: Services, request: FastifyRequest): Promise<void> {
   const limit = config.APP_REGISTRATIONS_PER_HOUR
-  if (await database.transaction((tx) => takeRegistration(tx, peerOf(request), limit))) return
-  throw new ApiError('rate_limited', `Only ${limit} apps may register from one address in an hour. Use a client_id that you have.`, {
-    headers: { 'retry-after': '3600' },
+  const ways = [
+    { from: peerOf(request), limit, words: 'from one address' },
+    { from: 'everybody', limit: limit * everybody, words: 'from all addresses together' },
+  ]
+  // Refused by one, it counts for neither.
+  await database.transaction(async (tx) => {
+    for (const { from, limit, words } of ways) {
+      if (await takeRegistration(tx, from, limit)) continue
+      throw new ApiError('rate_limited', `Only ${limit} apps may register ${words} in an hour. Use a client_id that you have.`, {
+        headers: { 'retry-after': '3600' },
+      })
+    }
   })
 }
 
@@ -116,8 +129,20 @@ const withoutLibrarySession = (cookies = ''): string =>
     .filter((cookie) => !cookie.startsWith(librarySessionCookie))
     .join('; ')
 
-function sendErrorPage(reply: FastifyReply, { status, error, description }: ShownError): FastifyReply {
+function sendErrorPage(reply: FastifyReply, { status, error, description, leads_to }: ShownError): FastifyReply {
+  if (status >= 500)
+    return sendPage(
+      reply,
+      status,
+      'Try again',
+      html`<h1>This does not work just now</h1><p>It is our fault, and will pass. Go back to the app and try again in a moment.</p>`,
+    )
   const content = html`<h1>This cannot go on</h1><p>The app that sent you here asked for something that is not possible, or asked too late.
-Go back to the app and start once more; if that does not help, show this to those who make it:</p><pre>${error}: ${description}</pre>`
+Go back to the app and start once more; if that does not help, show this to those who make it:</p><pre>${error}: ${description}</pre>
+${leads_to === undefined ? null : wayOn(leads_to)}`
   return sendPage(reply, status, 'This cannot go on', content)
 }
+
+const wayOn = (uri: string): Html =>
+  html`<p class="soft">The app says that it lives at <strong>${new URL(uri).host}</strong>. Only if you know that site:
+<a href="${uri}" rel="noreferrer nofollow">go on to ${new URL(uri).host}</a>.</p>`

@@ -21,6 +21,9 @@ const attemptCookie = 'sign-in'
 /** Longer than the code lives, so that a late one can be told from none. */
 const attemptSeconds = 1800
 
+const knownCookie = 'known'
+const knownSeconds = 365 * 24 * 3600
+
 type WithNext = { Querystring: { next?: unknown } }
 
 export function addSignInPages(app: FastifyInstance, services: Services): void {
@@ -41,7 +44,8 @@ export function addSignInPages(app: FastifyInstance, services: Services): void {
       return sendAddressPage(reply, { next, typed, status: 422, problem: 'This is not an e-mail address. Please check it.' })
     const binding = makeSecret()
     try {
-      await sendSignInCode(services, { address: parsed.data, binding, peer: peerOf(request) })
+      const known = readCookie(config, request, knownCookie)
+      await sendSignInCode(services, { address: parsed.data, binding, peer: peerOf(request), known })
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       reply.headers(error.headers)
@@ -67,6 +71,7 @@ export function addSignInPages(app: FastifyInstance, services: Services): void {
     const tried: SignInOutcome = binding ? await signInWithCode(services, { binding, code, browser }) : { outcome: 'none' }
     if (tried.outcome === 'signed_in') {
       setCookie(config, reply, { name: attemptCookie, value: '', seconds: 0 })
+      setCookie(config, reply, { name: knownCookie, value: tried.known, seconds: knownSeconds })
       await welcome(services, request, reply, tried.secret)
       return reply.redirect(next, 303)
     }

@@ -16,6 +16,7 @@ pre{white-space:pre-wrap;overflow-wrap:anywhere;padding:1rem;background:var(--pa
 .soft{color:var(--soft);font-size:.92rem;overflow-wrap:anywhere}
 .wrong,.done{padding:.7rem 1rem;margin:0 0 1rem;border-left:4px solid var(--bad);background:var(--paper)}
 .done{border-color:var(--good)}
+.wrong>:last-child,.done>:last-child{margin-bottom:0}
 nav{margin:0 0 1.6rem;display:flex;gap:1.1rem;flex-wrap:wrap;font-size:.95rem}
 nav [aria-current]{color:var(--ink);font-weight:600;text-decoration:none}
 label{display:block;font-weight:600;margin:0 0 .3rem}
@@ -24,6 +25,7 @@ input[inputmode=numeric]{font:600 1.5rem/1.4 ui-monospace,monospace;letter-spaci
 fieldset{margin:0 0 1rem;padding:.6rem 1rem;border:1px solid var(--line);border-radius:9px}
 legend{font-weight:600;padding:0 .4rem}
 .choice{font-weight:400;display:flex;gap:.6rem;align-items:baseline}
+.choice+.row{margin-top:.5rem}
 .row{display:flex;gap:.8rem;flex-wrap:wrap;align-items:center}
 .row label,.row select,td select{margin:0;width:auto}
 button{font:inherit;font-weight:600;padding:.7rem 1.4rem;border:0;border-radius:9px;background:var(--accent);color:var(--on-accent);cursor:pointer;white-space:nowrap}
@@ -37,4 +39,5 @@ td form{display:inline-flex;gap:.5rem;align-items:center;margin:.15rem .4rem .15
 @media(max-width:40rem){
 main,main:has(>nav){margin:0;min-height:100vh;padding:1.4rem;border:0;border-radius:0}
 thead{display:none}tr{display:block;padding:.6rem 0;border-bottom:1px solid var(--line)}td{display:block;padding:.15rem 0;border:0}
+td[data-label]::before{content:attr(data-label) ': ';color:var(--soft);font-size:.92rem}
 }`

@@ -29,8 +29,8 @@ export async function posthaste(args: string[], env: Env, input: string | Buffer
   return { code, stdout, stderr }
 }
 
-/** The program itself, until the test stops it. */
-export async function startProgram(env: Env): Promise<{ child: ChildProcess; stop(): Promise<void> }> {
+/** The program itself, until the test stops it; `said` is how it welcomes. */
+export async function startProgram(env: Env): Promise<{ child: ChildProcess; said: string; stop(): Promise<void> }> {
   const child = spawn(process.execPath, [program, 'start'], { env: environment(env), stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const stop = async () => {
@@ -38,11 +38,11 @@ export async function startProgram(env: Env): Promise<{ child: ChildProcess; sto
     await ended
   }
   after(stop)
-  const began = new Promise<void>((resolve) => child.stdout.once('data', () => resolve()))
-  await Promise.race([began, ended])
-  if (child.exitCode !== null) throw new Error(`posthaste start ended with ${child.exitCode}`)
+  const began = new Promise<string>((resolve) => child.stdout.once('data', (welcome) => resolve(String(welcome))))
+  const said = await Promise.race([began, ended])
+  if (said === undefined || child.exitCode !== null) throw new Error(`posthaste start ended with ${child.exitCode}`)
   child.stdout.resume()
-  return { child, stop }
+  return { child, said, stop }
 }
 
 /** Gone with the tests of the file. As root the embedded server runs as another user, who must be able to pass. */

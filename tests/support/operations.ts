@@ -49,6 +49,7 @@ export async function makeFixtures(project: TestProject): Promise<Fixtures> {
     prj: formatId('prj', project.id),
     usr: formatId('usr', (await project.addMember('owner')).user_id),
     inv: await project.addOwnInvite(),
+    app: await project.addApp(),
     agent: await project.addAgent(),
     claim_token: await project.newClaimToken(),
     other_claim_token: await project.newClaimToken(),
@@ -58,7 +59,7 @@ export async function makeFixtures(project: TestProject): Promise<Fixtures> {
 /** Ids of every kind that name nothing. */
 export const missing = (): Fixtures => ({
   ...Object.fromEntries(
-    (['lst', 'mbx', 'sub', 'con', 'key', 'ses', 'prj', 'usr', 'inv', 'post', 'grp', 'eml'] as IdPrefix[]).map((prefix) => [
+    (['lst', 'mbx', 'sub', 'con', 'key', 'ses', 'prj', 'usr', 'inv', 'app', 'post', 'grp', 'eml'] as IdPrefix[]).map((prefix) => [
       prefix,
       formatId(prefix, newId()),
     ]),

@@ -48,6 +48,7 @@ export async function startPayable({ services }: TestApp, work?: Work): Promise<
     rateLimit,
     isReady: async () => null,
     pages: [],
+    showError: () => null,
   })
   after(async () => {
     rateLimit.stop()
@@ -87,7 +88,8 @@ export async function useUp({ services }: TestApp, { id, setPlan }: TestProject,
   const now = services.clock.now()
   const start = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1))
   await services.database.run`
-    insert into usage_periods (project_id, period_start, used) values (${id}, ${start}, ${used})
+    insert into usage_periods (project_id, period_start, used, owner_id)
+    select id, ${start}, ${used}, owner_id from projects where id = ${id}
     on conflict (project_id, period_start) do update set used = usage_periods.used + ${used}`
 }
 

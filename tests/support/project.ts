@@ -4,6 +4,7 @@ import type { Database } from '../../server/database/database.ts'
 import { type EventRow, eventsOf } from '../../server/events/expand-events.ts'
 import { insertRegistration } from '../../server/features/agents/registration-queries.ts'
 import { insertInvite } from '../../server/features/invites/index.ts'
+import { insertGrant } from '../../server/features/oauth/index.ts'
 import { startSession } from '../../server/features/sessions/index.ts'
 import { insertToken, makeKey } from '../../server/features/tokens/index.ts'
 import { scopes as allScopes, type Role, type Scope } from '../../server/operations/context.ts'
@@ -42,6 +43,8 @@ export interface TestProject {
   newClaimToken(): Promise<string>
   /** The id of an open invite that both the project and this person may answer; no operation makes one. */
   addOwnInvite(): Promise<string>
+  /** The id of an app that this person let in; the pages that make one are long. */
+  addApp(): Promise<string>
   /** The names of the events published since the last look, oldest first. */
   events(): Promise<string[]>
   /** The same, with their data. */
@@ -83,6 +86,13 @@ export async function createProject(database: Database, url: string, scopes: rea
       addOwnInvite: async () => {
         const invite = { project_id, email, email_key: email, role: 'editor', source: 'team', user_id } as const
         return formatId('inv', (await database.transaction((tx) => insertInvite(tx, invite))).id)
+      },
+      addApp: async () => {
+        const grant_id = newId()
+        const grant = { project_id, grant_id, user_id, client_id: 'test', client_name: 'Test app', scopes: [...allScopes] }
+        await database.transaction((tx) => insertGrant(tx, grant))
+        const made = await database.first<{ id: string }>`select id from oauth_grants where grant_id = ${grant_id}`
+        return formatId('app', made?.id as string)
       },
       events: async () => (await look()).map((event) => event.type),
       eventsWithData: look,

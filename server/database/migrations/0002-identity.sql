@@ -20,11 +20,16 @@ update users set slug = 'owner' where id = (select p.owner_id from projects p jo
 create index members_by_user on members (user_id);
 
 -- The mailbox that the agent behind a key was given when it registered: it may send from there without the scope to send.
-alter table api_keys add column agent_mailbox_id uuid;
+-- `grant_id`: an app made this key, and it ends with the app's grant.
+alter table api_keys add column agent_mailbox_id uuid, add column grant_id text;
+create index api_keys_by_grant on api_keys (grant_id) where grant_id is not null;
 create index api_keys_by_user on api_keys (user_id);
 
 -- A message with a code in it: its text is thrown away once it has been sent.
 alter table messages add column is_secret boolean not null default false;
+-- Confirmations are counted by recipient over all projects, and by project.
+create index messages_confirmations on messages (recipient_key, created_at) where kind = 'confirmation';
+create index messages_confirmations_sent on messages (project_id, created_at) where kind = 'confirmation';
 
 -- A browser that somebody has signed in with. The cookie holds the secret, this table its SHA-256.
 create table sessions (
@@ -47,16 +52,20 @@ create table email_codes (
   purpose text not null check (purpose in ('sign_in', 'claim')),
   email text not null,
   email_key text not null,
+  -- The same without what follows a +: the mailbox that gets the mail.
+  mailbox_key text not null,
   code_hmac bytea not null,
   binding bytea not null,
   ip text not null,
+  -- The asker had proved this address before.
+  is_known boolean not null default false,
   tries smallint not null default 0,
   created_at timestamptz not null,
   expires_at timestamptz not null,
   used_at timestamptz
 );
 create index email_codes_by_binding on email_codes (binding, created_at desc);
-create index email_codes_by_address on email_codes (email_key, created_at);
+create index email_codes_by_mailbox on email_codes (mailbox_key, created_at);
 create index email_codes_by_ip on email_codes (ip, created_at);
 create index email_codes_by_age on email_codes (created_at);
 
@@ -141,6 +150,7 @@ create index oauth_registrations_by_age on oauth_registrations (created_at);
 -- Which project a person let an app into. Removing the row cuts the app off at once.
 create table oauth_grants (
   project_id uuid not null references projects,
+  id uuid not null,
   grant_id text not null unique,
   user_id uuid not null references users,
   client_id text not null,
@@ -148,24 +158,36 @@ create table oauth_grants (
   scopes text[] not null,
   created_at timestamptz not null,
   last_used_at timestamptz,
-  primary key (project_id, grant_id)
+  primary key (project_id, id)
 );
 create index oauth_grants_by_user on oauth_grants (user_id);
 
--- E-mails of a project in a calendar month (UTC). `used` is everything booked; of it, `overage` is billed later and `paid` was paid
--- for at once; the rest is the plan's. One row a month, locked by whoever books: exact, whoever races.
+-- E-mails of a project in a calendar month (UTC). `used` is everything booked; of it, `overage` is billed later and `paid_used` was
+-- paid for at once; the rest is the plan's, and may be more than the plan has, when it became smaller. `paid` is all that was paid for at
+-- once: what is not used of it may still be sent. One row a month, locked by whoever books: exact, whoever races.
 create table usage_periods (
   project_id uuid not null references projects,
   period_start timestamptz not null,
   used bigint not null default 0 check (used >= 0),
   overage bigint not null default 0 check (overage >= 0),
-  paid bigint not null default 0 check (paid >= 0),
-  -- When the overage of a month that is over was billed.
+  paid bigint not null default 0,
+  paid_used bigint not null default 0 check (paid_used between 0 and paid),
+  -- Whose month it is: who owned the project when it first sent. Free projects of one owner share one allowance, also those that are
+  -- deleted or were passed on since.
+  owner_id uuid references users,
+  -- The invoice for the overage of a month that is over: begun, and from then on nothing is given back; when it was complete; and what
+  -- became of it, once that is known.
+  invoice_id text,
   billed_at timestamptz,
+  invoice_status text check (invoice_status in ('paid', 'unpaid')),
   primary key (project_id, period_start)
 );
+create index usage_periods_by_owner on usage_periods (owner_id, period_start);
+create index usage_periods_invoiced on usage_periods (invoice_id) where invoice_id is not null and invoice_status is distinct from 'paid';
 
--- What one send has booked, so that what it did not use can be given back to the month it came from.
+-- What one send has booked, so that what it did not use can be given back to the month it came from. Of `count`, `overage` is billed
+-- later and `paid` was paid for; `paid_for` is what came with the request. `mailbox_id`: the agent's own, when it sent without the scope
+-- to send; what it may send is added up from these rows.
 create table usage_reservations (
   project_id uuid not null references projects,
   id uuid not null,
@@ -173,10 +195,13 @@ create table usage_reservations (
   count bigint not null check (count >= 0),
   overage bigint not null default 0,
   paid bigint not null default 0,
+  paid_for bigint not null default 0,
+  mailbox_id uuid,
   created_at timestamptz not null,
   primary key (project_id, id)
 );
 create index usage_reservations_by_age on usage_reservations (created_at);
+create index usage_reservations_by_mailbox on usage_reservations (project_id, mailbox_id, period_start) where mailbox_id is not null;
 
 -- 402 challenges: open → charging (the card processor is being asked) → paid, once; or → closed, when the card was declined or no
 -- payment was needed any more. `body_digest` binds one to its request.
@@ -185,6 +210,8 @@ create table payment_challenges (
   id text not null unique,
   key_id uuid,
   user_id uuid not null,
+  -- The agent's own, when it asked without the scope to send: what is paid and not used is for that agent.
+  mailbox_id uuid,
   operation text not null,
   target text not null,
   emails bigint not null,
@@ -200,6 +227,8 @@ create table payment_challenges (
   primary key (project_id, id)
 );
 create index payment_challenges_by_age on payment_challenges (created_at);
+create index payment_challenges_open on payment_challenges (project_id, created_at) where status = 'open';
+create index payment_challenges_charging on payment_challenges (created_at) where status = 'charging';
 
 -- What the card processor knows of a project.
 create table billing_accounts (
@@ -241,10 +270,9 @@ create table emails (
   primary key (project_id, id)
 );
 create index emails_by_mailbox on emails (project_id, mailbox_id, id);
-create index emails_by_recipient on emails (project_id, to_key, id);
-create index emails_by_tag on emails (project_id, source_tag, id) where source_tag is not null;
+create index emails_sending on emails (updated_at) where status = 'sending';
 
--- Idempotency-Key, for 24 hours. `lease_until`: the first request is under way; past it, whoever comes next goes on.
+-- Idempotency-Key, for 24 hours. `lease_until`: the first request (`holder`) is under way; past it, whoever comes next goes on.
 create table idempotency_keys (
   project_id uuid not null references projects,
   key text not null,
@@ -254,6 +282,7 @@ create table idempotency_keys (
   result_id uuid,
   receipt text,
   lease_until timestamptz,
+  holder uuid,
   created_at timestamptz not null,
   primary key (project_id, key)
 );

@@ -31,9 +31,6 @@ export const setDisabled = (tx: Transaction, id: UserId, isDisabled: boolean) =>
 export const setParent = (tx: Transaction, id: UserId, parent_id: UserId) => tx.run`
   update users set parent_id = ${parent_id} where id = ${id}`
 
-export const setPlan = (tx: Transaction, project_id: ProjectId, plan: string) => tx.run`
-  update projects set plan = ${plan} where id = ${project_id}`
-
 interface AgentKeys {
   project_id: ProjectId
   user_id: UserId

@@ -2,7 +2,7 @@ import { ApiError } from '../../base/errors.ts'
 import type { Transaction } from '../../database/database.ts'
 import type { OpenContext } from '../../operations/context.ts'
 import { defineAgentOperation } from '../../operations/define-operation.ts'
-import { type CodeOutcome, findOrCreatePerson, hasUsedCode, mayComeIn, tryCode } from '../identity/index.ts'
+import { type CodeOutcome, findOrCreatePerson, hasUsedCode, mayComeIn, reopenCode, tryCode } from '../identity/index.ts'
 import { insertToken, makeKey } from '../tokens/index.ts'
 import { type Claimed, ClaimProof, CompletedClaim, claimedScopes, type RegistrationRow } from './agent.ts'
 import { refuseExpired, unknownToken } from './claim-agent.ts'
@@ -40,7 +40,7 @@ export const completeClaim = defineAgentOperation({
       if (proof.outcome === 'none' && (await hasUsedCode(context.database, 'claim', claim_token))) throw alreadyClaimed()
       throw refusalOf(proof.outcome)
     }
-    return retryOnConflict(() =>
+    const done = retryOnConflict(() =>
       context.database.transaction(async (tx) => {
         const registration = refuseUnclaimable(await lockRegistration(tx, claim_token), tx.now)
         // The code said yes to what was asked then, not to what was asked since.
@@ -50,6 +50,11 @@ export const completeClaim = defineAgentOperation({
         return confirm(context, tx, registration, { address: proof.email, key: proof.email_key })
       }),
     )
+    return done.catch(async (error: unknown) => {
+      // Our own fault is not to cost the human another code.
+      if (!(error instanceof ApiError)) await reopenCode(context.database, proof.id)
+      throw error
+    })
   },
 })
 
@@ -62,7 +67,10 @@ function refuseUnclaimable(registration: RegistrationRow | null, now: Date): Reg
 }
 
 const alreadyClaimed = () =>
-  new ApiError('previously_claimed', 'This agent has been claimed with this code already. A claim token and a code work once.')
+  new ApiError(
+    'previously_claimed',
+    'This code has been used already: a claim token and a code work once. If no key came of it, POST /agent/auth/claim sends a new code.',
+  )
 
 function refusalOf(outcome: Exclude<CodeOutcome['outcome'], 'right'>): ApiError {
   switch (outcome) {
@@ -109,7 +117,9 @@ async function confirm(
     merged_into: mode === 'merge' && registration.project_id ? claimed.project_id : null,
   })
   const { user_id, project_id } = claimed
-  await noteStep(tx, 'claim.confirmed', { registration, request_id: context.request_id, user_id, project_id })
+  const { log, request_id } = context
+  await noteStep(tx, 'claim.confirmed', { registration, request_id, user_id, project_id })
+  tx.afterCommit(() => log.info({ registration_id: registration.id, mode, user_id, project_id, request_id }, 'an agent was claimed'))
   return {
     credential,
     credential_type: 'api_key',

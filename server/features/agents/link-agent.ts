@@ -2,8 +2,9 @@ import { newId } from '../../base/ids.ts'
 import type { Transaction } from '../../database/database.ts'
 import type { OpenContext } from '../../operations/context.ts'
 import { findUser, type Person, sendNotice } from '../identity/index.ts'
+import { setPlan } from '../usage/index.ts'
 import type { Claimed, RegistrationRow } from './agent.ts'
-import { addScope, findAgentMailbox, setParent, setPlan } from './agent-queries.ts'
+import { addScope, findAgentMailbox, setParent } from './agent-queries.ts'
 import { createAgent } from './create-agent.ts'
 
 interface Link {

@@ -10,6 +10,7 @@ export const listAgents = defineOperation({
   path: '/api/agents',
   base: 'identity',
   scope: 'admin',
+  actsForPerson: true,
   summary: 'The agents that are linked to you, newest first',
   description: 'They are yours, whatever project the key belongs to. Agents that were merged into your account are not among them.',
   query: z.object({ cursor: pageQuery.cursor }),

@@ -233,7 +233,7 @@ test('sent mail, bookings, challenges and idempotency keys come along; where bot
   )
 })
 
-test('a merge that fails changes nothing, and another code does it', async () => {
+test('a merge that fails changes nothing, and the same code does it when it can be done', async () => {
   const agent = await registerAnonymous(app)
   const email = newAddress()
   const otp = await askForCode(app, agent.claim_token, email)
@@ -244,8 +244,8 @@ test('a merge that fails changes nothing, and another code does it', async () =>
   assert.deepEqual([status, body.ok, body.error.code], [500, false, 'internal_error'])
   assert.equal((await database.many`select 1 from users where email_key = ${email}`).length, 0)
   assert.equal((await speaking(app.url, agent.credential).get('/api/me')).body.user.id, agent.user_id)
-  await database.run`update email_codes set created_at = created_at - interval '2 minutes' where email_key = ${email}`
-  assert.equal((await claimAs(app, agent.claim_token, email)).mode, 'merge')
+  const again = await nobody(app).post('/agent/auth/claim/complete', { claim_token: agent.claim_token, otp })
+  assert.equal(dataOf(again, 200).mode, 'merge')
 })
 
 test('a link to confirm that was sent before the merge still works after it', async () => {

@@ -101,10 +101,12 @@ export async function moveMail(tx: Transaction, { from, to }: Move): Promise<voi
 /** What the agent has sent counts for the human: a claim is no way to a second allowance. */
 export async function joinUsage(tx: Transaction, { from, to }: Move): Promise<void> {
   await tx.run`
-    insert into usage_periods as mine (project_id, period_start, used, overage, paid, billed_at)
-    select ${to}, period_start, used, overage, paid, billed_at from usage_periods where project_id = ${from}
+    insert into usage_periods as mine (project_id, period_start, used, overage, paid, paid_used, invoice_id, billed_at, owner_id)
+    select ${to}, period_start, used, overage, paid, paid_used, invoice_id, billed_at, (select owner_id from projects where id = ${to})
+    from usage_periods where project_id = ${from}
     on conflict (project_id, period_start) do update set
-      used = mine.used + excluded.used, overage = mine.overage + excluded.overage, paid = mine.paid + excluded.paid`
+      used = mine.used + excluded.used, overage = mine.overage + excluded.overage, paid = mine.paid + excluded.paid,
+      paid_used = mine.paid_used + excluded.paid_used`
   await tx.run`delete from usage_periods where project_id = ${from}`
   await tx.run`update usage_reservations set project_id = ${to} where project_id = ${from}`
   await tx.run`update payment_challenges set project_id = ${to} where project_id = ${from}`

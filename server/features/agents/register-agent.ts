@@ -4,7 +4,7 @@ import { makeSecret } from '../../base/secrets.ts'
 import type { OpenContext } from '../../operations/context.ts'
 import { defineAgentOperation } from '../../operations/define-operation.ts'
 import { insertToken, makeKey } from '../tokens/index.ts'
-import { anonymousScopes, claimedScopes, claimValidMs, NewRegistration, Registration } from './agent.ts'
+import { anonymousScopes, claimedScopes, claimValidMs, NewRegistration, Registration, type RegistrationRow } from './agent.ts'
 import { createAgent } from './create-agent.ts'
 import { noteStep } from './registration-audit.ts'
 import { refuseTooManyRegistrations } from './registration-limits.ts'
@@ -46,6 +46,9 @@ function refuseIfOff({ config }: OpenContext, type: z.output<typeof NewRegistrat
     throw new ApiError(code, `This way to register is switched off on this server (AGENT_SIGN_UPS). ${other}`)
 }
 
+const logRegistration = ({ log, request_id }: OpenContext, { id, kind, user_id }: RegistrationRow): void =>
+  log.info({ registration_id: id, kind, user_id, request_id }, 'an agent registered')
+
 const makeClaimToken = (): string => `ct_${makeSecret()}`
 
 const registerAnonymous = (context: OpenContext) =>
@@ -74,6 +77,7 @@ const registerAnonymous = (context: OpenContext) =>
         ip: context.peer,
       })
       await noteStep(tx, 'registration.created', { registration, request_id: context.request_id, user_id })
+      tx.afterCommit(() => logRegistration(context, registration))
       return {
         credential,
         credential_type: 'api_key' as const,
@@ -108,6 +112,7 @@ const registerForHuman = (context: OpenContext, { assertions, assertion, link }:
       ip: context.peer,
     })
     await noteStep(tx, 'registration.created', { registration, request_id: context.request_id })
+    tx.afterCommit(() => logRegistration(context, registration))
     await requestCode(context, tx, { registration, claim_token, email, link })
     return {
       claim_token,

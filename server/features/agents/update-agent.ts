@@ -11,6 +11,7 @@ export const updateAgent = defineOperation({
   path: '/api/agents/{id}',
   base: 'identity',
   scope: 'admin',
+  actsForPerson: true,
   summary: 'Switch an agent of yours off or on, or let it send',
   description: 'An agent that is switched off keeps what it has, and its keys stop on every node within a second.',
   params: z.object({ id: idOf('usr') }),

@@ -1,8 +1,10 @@
+import { overageCents } from '../../base/plans.ts'
 import { defineJob } from '../../jobs/jobs.ts'
 import type { Services } from '../../operations/context.ts'
-import { periodStart } from '../usage/usage.ts'
-import { listUnbilledMonths, markBilled, type UnbilledMonth } from './billing-queries.ts'
-import { cardProcessorOf, type OverageBill } from './card-processor.ts'
+import { periodEnd, periodStart } from '../usage/usage.ts'
+import { beginInvoice, listUnbilledMonths, markBilled, type UnbilledMonth } from './billing-queries.ts'
+import { type CardProcessor, cardProcessorOf, type OverageBill } from './card-processor.ts'
+import { nameOfMonth } from './overage.ts'
 
 /** What is still on its way when a month ends may yet be given back; after two days it is settled. */
 const settledAfterMs = 2 * 24 * 3_600_000
@@ -18,19 +20,25 @@ export const billOverage = defineJob<object>({
     const { database, clock, log } = services
     const before = periodStart(new Date(clock.now().getTime() - settledAfterMs))
     for (const month of await listUnbilledMonths(database, before, batch)) {
-      const bill = billFor(month)
-      // Less than half a cent is nothing.
-      const isBilled = bill.amount_cents === 0 || (await processor.billOverage(services, bill))
-      if (isBilled) await markBilled(database, month, clock.now())
-      else log.warn({ project_id: month.project_id, month: bill.month }, 'overage could not be billed and is tried again tomorrow')
+      if (await isBilled(services, processor, month)) await markBilled(database, month, clock.now())
+      else log.warn({ project_id: month.project_id, month: nameOfMonth(month) }, 'overage could not be billed and is tried again tomorrow')
     }
   },
 })
 
-const billFor = ({ project_id, customer_id, period_start, overage }: UnbilledMonth): OverageBill => ({
-  project_id,
-  customer_id,
-  month: period_start.toISOString().slice(0, 7),
-  emails: overage,
-  amount_cents: Math.round((overage * 3) / 10),
+/** The invoice is known here before anything is on it: what is put on it is what stood here then. */
+async function isBilled(services: Services, processor: CardProcessor, month: UnbilledMonth): Promise<boolean> {
+  if (overageCents(month.overage) === 0) return true
+  const invoice_id = month.invoice_id ?? (await processor.openInvoice(services, billFor(month)))
+  const begun = invoice_id === null ? null : await beginInvoice(services.database, month, invoice_id)
+  return begun !== null && processor.sendInvoice(services, billFor({ ...month, ...begun }), begun.invoice_id)
+}
+
+const billFor = (month: UnbilledMonth): OverageBill => ({
+  project_id: month.project_id,
+  customer_id: month.customer_id,
+  since: periodEnd(month.period_start),
+  month: nameOfMonth(month),
+  emails: month.overage,
+  amount_cents: overageCents(month.overage),
 })

@@ -1,6 +1,9 @@
 import { newId, type ProjectId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
+import { leaveAuditRow } from '../../operations/audit.ts'
+import { setPlan } from '../usage/index.ts'
 import type { AccountRow, Subscription } from './billing.ts'
+import type { Attempt } from './card-processor.ts'
 
 export const findAccount = (db: Queryable, project_id: ProjectId) => db.first<AccountRow>`
   select * from billing_accounts where project_id = ${project_id}`
@@ -14,22 +17,24 @@ const attemptLastsMs = 120_000
  */
 export const beginAttempt = (db: Queryable, project_id: ProjectId, { plan, now }: { plan: string; now: Date }) => {
   const until = new Date(now.getTime() + attemptLastsMs)
-  return db.first<AccountRow & { attempt: string }>`
+  const fresh = newId()
+  return db.first<Attempt>`
     insert into billing_accounts as a (project_id, attempt, attempt_until, updated_at)
-    values (${project_id}, ${newId()}, ${until}, ${now})
+    values (${project_id}, ${fresh}, ${until}, ${now})
     on conflict (project_id) do update set attempt = coalesce(a.attempt, excluded.attempt), attempt_until = ${until}, updated_at = ${now}
     where (a.attempt_until is null or a.attempt_until <= ${now})
       and not (coalesce(a.status in ('active', 'trialing', 'past_due'), false) and a.plan = ${plan} and not a.cancel_at_period_end)
-    returning *`
+    returning *, attempt <> ${fresh} as is_resumed`
 }
 
-/** The attempt is over. A customer that was made on the way is kept. */
-export const endAttempt = (db: Queryable, { project_id, attempt }: AccountRow, customer_id: string | null) => db.run`
-  update billing_accounts set attempt = null, attempt_until = null, customer_id = coalesce(${customer_id}, customer_id)
-  where project_id = ${project_id} and attempt = ${attempt}`
+export const saveCustomer = (db: Queryable, { project_id, attempt }: Attempt, customer_id: string) => db.run`
+  update billing_accounts set customer_id = ${customer_id} where project_id = ${project_id} and attempt = ${attempt}`
+
+export const endAttempt = (db: Queryable, { project_id, attempt }: Attempt) => db.run`
+  update billing_accounts set attempt = null, attempt_until = null where project_id = ${project_id} and attempt = ${attempt}`
 
 /** Nobody knows how it ended: the next request may try again at once, under the same name. */
-export const suspendAttempt = (db: Queryable, { project_id, attempt }: AccountRow, now: Date) => db.run`
+export const suspendAttempt = (db: Queryable, { project_id, attempt }: Attempt, now: Date) => db.run`
   update billing_accounts set attempt_until = ${now} where project_id = ${project_id} and attempt = ${attempt}`
 
 export const saveSubscription = (
@@ -43,13 +48,20 @@ export const saveSubscription = (
 
 export const savePlan = async (tx: Transaction, project_id: ProjectId, plan: string): Promise<void> => {
   await tx.run`update billing_accounts set plan = ${plan} where project_id = ${project_id}`
-  await tx.run`update projects set plan = ${plan} where id = ${project_id}`
+  await setPlan(tx, project_id, plan)
 }
 
-/** Back to the free plan, unless the operator has given the project another one; and nothing more on account. */
-export const lapse = async (tx: Transaction, { project_id, plan }: AccountRow): Promise<void> => {
+/**
+ * Back to the free plan, unless the operator has given the project another one, and nothing more on account. Nobody asked: a job found
+ * out. A deleted project stays what it was: its last month was paid for, and takes nothing from its owner's free plan.
+ */
+export const lapse = async (tx: Transaction, account: LiveAccount, request_id: string): Promise<void> => {
+  const { project_id, plan, subscription_id, is_project_deleted } = account
   await tx.run`update billing_accounts set status = 'canceled', updated_at = ${tx.now} where project_id = ${project_id}`
-  await tx.run`update projects set plan = 'free', overage_enabled = false where id = ${project_id} and plan = ${plan}`
+  const isBack = !is_project_deleted && (await setPlan(tx, project_id, 'free', { from: plan }))
+  await disableOverage(tx, project_id)
+  const target = { subscription_id, plan: isBack ? 'free' : null }
+  await leaveAuditRow(tx, { project_id, operation: 'billing.lapse', caller: null, target, request_id })
 }
 
 export interface LiveAccount extends AccountRow {
@@ -65,19 +77,48 @@ export interface UnbilledMonth {
   project_id: ProjectId
   period_start: Date
   overage: number
+  invoice_id: string | null
   customer_id: string | null
 }
 
 export const listUnbilledMonths = (db: Queryable, before: Date, limit: number) => db.many<UnbilledMonth>`
-  select u.project_id, u.period_start, u.overage, a.customer_id
+  select u.project_id, u.period_start, u.overage, u.invoice_id, a.customer_id
   from usage_periods u left join billing_accounts a on a.project_id = u.project_id
   where u.overage > 0 and u.billed_at is null and u.period_start < ${before} order by u.period_start, u.project_id limit ${limit}`
 
-/** What is billed is what was read, and nothing is given back after that. */
+/** From here on nothing is given back: what this answers is what is billed. Who was faster has named the invoice. */
+export const beginInvoice = (db: Queryable, month: UnbilledMonth, invoice_id: string) => db.first<{ invoice_id: string; overage: number }>`
+  update usage_periods set invoice_id = coalesce(invoice_id, ${invoice_id})
+  where project_id = ${month.project_id} and period_start = ${month.period_start} and billed_at is null
+  returning invoice_id, overage`
+
 export const markBilled = async (db: Queryable, month: UnbilledMonth, at: Date): Promise<boolean> =>
   (await db.run`
     update usage_periods set billed_at = ${at}
     where project_id = ${month.project_id} and period_start = ${month.period_start} and billed_at is null`) === 1
+
+export interface SentInvoice {
+  project_id: ProjectId
+  period_start: Date
+  invoice_id: string
+  invoice_status: 'unpaid' | null
+}
+
+/** Invoices that are complete and not known to be paid. */
+export const pageSentInvoices = (db: Queryable, after: string, limit: number) => db.many<SentInvoice>`
+  select project_id, period_start, invoice_id, invoice_status from usage_periods
+  where billed_at is not null and invoice_id is not null and invoice_status is distinct from 'paid' and invoice_id > ${after}
+  order by invoice_id limit ${limit}`
+
+export const saveInvoiceStatus = (tx: Transaction, month: SentInvoice, status: 'paid' | 'unpaid') => tx.run`
+  update usage_periods set invoice_status = ${status}
+  where project_id = ${month.project_id} and period_start = ${month.period_start} and invoice_id = ${month.invoice_id}`
+
+export const findUnpaidMonth = (db: Queryable, project_id: ProjectId) => db.first<{ period_start: Date }>`
+  select period_start from usage_periods where project_id = ${project_id} and invoice_status = 'unpaid' order by period_start limit 1`
+
+export const disableOverage = (tx: Transaction, project_id: ProjectId) => tx.run`
+  update projects set overage_enabled = false where id = ${project_id} and overage_enabled`
 
 export const saveOverage = (
   tx: Transaction,

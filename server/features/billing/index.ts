@@ -9,3 +9,4 @@ export const billingOperations: Operation[] = [getBilling, subscribe, cancelSubs
 
 export { billOverage } from './bill-overage.ts'
 export { renewSubscriptions } from './renew-subscriptions.ts'
+export { watchInvoices } from './watch-invoices.ts'

@@ -9,12 +9,14 @@ const monthAfter = (date: Date): Date => {
 
 /** Charges nothing, and otherwise behaves: declines the card that says so, renews every month, runs out when it was cancelled. */
 export const sandbox: CardProcessor = {
-  async subscribe({ clock }, { account, payment_method_id }) {
-    if (/chargeDeclined/i.test(payment_method_id)) return { outcome: 'declined', customer_id: null, reason: 'card_declined' }
+  async enrol(_services, { account, payment_method_id }) {
+    if (/chargeDeclined/i.test(payment_method_id)) return { outcome: 'declined', reason: 'card_declined' }
+    return { outcome: 'enrolled', customer_id: account.customer_id ?? `cus_sandbox_${account.attempt}` }
+  },
+  async subscribe({ clock }, { account }) {
     const isNew = account.subscription_id === null || account.status === 'canceled'
     return {
       outcome: 'subscribed',
-      customer_id: account.customer_id ?? `cus_sandbox_${account.attempt}`,
       subscription: {
         subscription_id: isNew ? `sub_sandbox_${account.attempt}` : (account.subscription_id as string),
         status: 'active',
@@ -33,7 +35,9 @@ export const sandbox: CardProcessor = {
     return { ...subscription, current_period_end: end }
   },
   end: async () => true,
-  billOverage: async () => true,
+  openInvoice: async (_services, { project_id, month }) => `in_sandbox_${project_id}_${month}`,
+  sendInvoice: async () => true,
+  lookAtInvoice: async () => 'paid',
 }
 
 const standing = (account: AccountRow): Subscription => ({

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { useUp } from '../../../tests/support/payable.ts'
 import { createTestClock, startApp } from '../../../tests/support/posthaste.ts'
 import type { TestProject } from '../../../tests/support/project.ts'
 import { startStripePeer } from '../../../tests/support/stripe-peer.ts'
-import { billOverage, renewSubscriptions } from './index.ts'
+import { newId } from '../../base/ids.ts'
+import { reserveEmails } from '../usage/index.ts'
+import { periodStart } from '../usage/usage.ts'
+import { renewSubscriptions } from './index.ts'
 
-const peer = await startStripePeer()
 const clock = createTestClock()
+const peer = await startStripePeer(clock)
 const app = await startApp(
   {
     ...{ PAYMENTS: 'stripe', STRIPE_SECRET_KEY: 'sk_test_secret', STRIPE_PROFILE: 'profile_ours', STRIPE_API_URL: peer.url },
@@ -26,6 +28,9 @@ async function newProject() {
 }
 const subscribe = (project: TestProject, plan = 'light', payment_method_id = 'pm_card_visa') =>
   project.post('/billing/subscribe', { plan, payment_method_id })
+const useUpAll = ({ id }: TestProject) =>
+  app.services.database.run`
+    insert into usage_periods (project_id, period_start, used) values (${id}, ${periodStart(clock.now())}, 5000)`
 const planOf = async (project: TestProject) => (await project.get('/billing')).body.plan
 
 test('a customer with a card, and a subscription to the plan’s price', async () => {
@@ -101,6 +106,44 @@ test('an answer that is lost: asked again, there is one customer and one subscri
   }
 })
 
+test('an answer that is lost, and then another card or plan: one live subscription, with what was asked last', async () => {
+  for (const [turn, plan, card, waitMs] of [
+    ['drop', 'light', 'pm_card_mastercard', 0],
+    ['drop', 'plus', 'pm_card_visa', 0],
+    ['drop', 'plus', 'pm_card_mastercard', 25 * 3_600_000],
+    ['drop', 'light', 'pm_card_visa', 25 * 3_600_000],
+    ['lose', 'plus', 'pm_card_mastercard', 0],
+  ] as const) {
+    const { project, seen } = await newProject()
+    peer.next('/v1/subscriptions', turn)
+    assert.equal((await subscribe(project)).status, 502)
+    clock.advance(waitMs)
+    const { status, body } = await subscribe(project, plan, card)
+    const about = `${turn}, then ${plan} with ${card} after ${waitMs} ms`
+    assert.deepEqual([status, body.plan], [201, plan], about)
+    const live = [...peer.subscriptions.values()].filter(({ metadata }) => (metadata as { project_id: string }).project_id === project.id)
+    assert.deepEqual(
+      live.map(({ id, status }) => [id, status]),
+      [[body.subscription_id, 'active']],
+      about,
+    )
+    const last = peer.requests.slice(seen).findLast(({ method, path }) => method === 'POST' && path.startsWith('/v1/subscriptions'))
+    assert.deepEqual([last?.form['items[0][price]'], last?.form.default_payment_method], [`price_${plan}`, card], about)
+    assert.deepEqual(
+      [await planOf(project), (await project.get('/billing')).body.subscription.subscription_id],
+      [plan, body.subscription_id],
+    )
+  }
+})
+
+test('a decline that nobody heard of is over with another card', async () => {
+  const { project } = await newProject()
+  peer.next('/v1/subscriptions', 'decline and drop')
+  assert.equal((await subscribe(project)).status, 502)
+  assert.equal((await subscribe(project, 'light', 'pm_card_mastercard')).status, 201)
+  assert.equal(await planOf(project), 'light')
+})
+
 test('cancelled here, or ended at Stripe: the plan follows', async () => {
   const [cancelled, ended, late, unclear] = [await newProject(), await newProject(), await newProject(), await newProject()]
   const idOf = async ({ project }: { project: TestProject }) => (await subscribe(project)).body.subscription_id as string
@@ -136,25 +179,42 @@ test('the subscription of a deleted project is ended', async () => {
   assert.equal(peer.subscriptions.get(body.subscription_id)?.status, 'canceled')
 })
 
-test('overage needs a card, and is billed by invoice: once, however often it is tried', async () => {
+const wantOverage = (project: TestProject) => project.post('/settings/overage', { overage_enabled: true })
+const refusesOverage = async (project: TestProject) => {
+  const { status, body } = await wantOverage(project)
+  assert.equal(status, 422)
+  assert.match(body.error.message, /^overage_enabled: needs a subscription/)
+  assert.equal((await project.get('/settings/overage')).body.overage_enabled, false)
+}
+
+test('overage needs a subscription: a customer whose card was declined is none', async () => {
   const { project } = await newProject()
-  const refused = await project.post('/settings/overage', { overage_enabled: true })
-  assert.equal(refused.status, 422)
-  assert.match(refused.body.error.message, /^overage_enabled: needs a card/)
-  await subscribe(project)
-  assert.equal((await project.post('/settings/overage', { overage_enabled: true })).status, 200)
-  await useUp(app, project, 1100)
-  await app.services.database.run`update usage_periods set overage = 1000 where project_id = ${project.id}`
-  const seen = peer.requests.length
-  clock.advance(34 * 24 * 3_600_000)
-  peer.next('/v1/invoices', 'drop')
-  for (let day = 0; day < 3; day++) await billOverage.run(app.services, {})
-  const asked = peer.requests.slice(seen)
-  assert.deepEqual(
-    asked.map(({ path }) => path),
-    ['/v1/invoiceitems', '/v1/invoices', '/v1/invoiceitems', '/v1/invoices'],
-  )
-  assert.equal(new Set(asked.map(({ key }) => key)).size, 2)
-  assert.equal(asked[0]?.form.amount, '300')
-  assert.match(asked[0]?.form.description ?? '', /^1000 e-mails over the plan in \d{4}-\d\d$/)
+  await refusesOverage(project)
+  peer.next('/v1/subscriptions', 'decline')
+  assert.equal((await subscribe(project)).status, 422)
+  await refusesOverage(project)
+  assert.equal((await subscribe(project)).status, 201)
+  assert.deepEqual((await wantOverage(project)).body, { overage_enabled: true, overage_cap: 50, overage_rate: 0.003 })
+})
+
+test('with the subscription overage ends, also on a plan that the operator gave, and at once for what is booked', async () => {
+  for (const given of [null, 'gift']) {
+    const { project } = await newProject()
+    const { body } = await subscribe(project)
+    await wantOverage(project)
+    if (given) await project.setPlan(given)
+    await useUpAll(project)
+    const reserve = () =>
+      app.services.database.transaction((tx) =>
+        reserveEmails(app.services, tx, { project_id: project.id, mailbox_id: null, reservation_id: newId(), count: 1 }),
+      )
+    assert.equal((await reserve()).outcome, 'reserved')
+    await app.services.database.run`update billing_accounts set status = 'canceled' where project_id = ${project.id}`
+    assert.equal((await reserve()).outcome, 'limit_exceeded')
+    assert.equal((await project.get('/usage')).body.overage.enabled, false)
+    await app.services.database.run`update billing_accounts set status = 'active' where project_id = ${project.id}`
+    peer.subscriptions.delete(body.subscription_id)
+    await renewSubscriptions.run(app.services, {})
+    await refusesOverage(project)
+  }
 })

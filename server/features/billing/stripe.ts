@@ -2,19 +2,22 @@ import { createHash } from 'node:crypto'
 import type { Services } from '../../operations/context.ts'
 import { askStripe, type StripeAnswer } from '../payments/index.ts'
 import { isLive, type Subscription } from './billing.ts'
-import type { CardProcessor, Wish, Wished } from './card-processor.ts'
+import type { CardProcessor, Wish } from './card-processor.ts'
+import { lookAtStripeInvoice, openStripeInvoice, sendStripeInvoice } from './stripe-invoice.ts'
+import { findInList, type Listed } from './stripe-list.ts'
 
 /** Subscriptions at Stripe: a customer for each project, with a subscription to the price of its plan. */
 export const stripe: CardProcessor = {
-  async subscribe(services, wish) {
+  async enrol(services, wish) {
     const customer = await customerWithCard(services, wish)
-    if (customer.kind !== 'done') return refusalOf(customer, wish.account.customer_id)
-    const customer_id = String(customer.body.id)
+    return customer.kind === 'done' ? { outcome: 'enrolled', customer_id: String(customer.body.id) } : refusalOf(customer)
+  },
+  async subscribe(services, wish, customer_id) {
     const made = await makeOrChange(services, wish, customer_id)
-    if (made.kind !== 'done') return refusalOf(made, customer_id)
+    if (made.kind !== 'done') return refusalOf(made)
     const subscription = subscriptionOf(made.body)
-    if (!subscription || !isLive(subscription.status)) return { outcome: 'declined', customer_id, reason: String(made.body.status) }
-    return { outcome: 'subscribed', customer_id, subscription }
+    if (!subscription || !isLive(subscription.status)) return { outcome: 'declined', reason: String(made.body.status) }
+    return { outcome: 'subscribed', subscription }
   },
   async cancel(services, account) {
     const answer = await askStripe(services, {
@@ -34,26 +37,9 @@ export const stripe: CardProcessor = {
     const answer = await askStripe(services, { method: 'DELETE', path: `/v1/subscriptions/${account.subscription_id}` })
     return answer.kind === 'done' || (answer.kind === 'refused' && answer.status === 404)
   },
-  async billOverage(services, { project_id, customer_id, month, emails, amount_cents }) {
-    if (customer_id === null) return false
-    const item = await askStripe(services, {
-      method: 'POST',
-      path: '/v1/invoiceitems',
-      idempotencyKey: `overage_item_${project_id}_${month}`,
-      form: {
-        ...{ customer: customer_id, currency: 'usd', amount: String(amount_cents) },
-        description: `${emails} e-mails over the plan in ${month}`,
-      },
-    })
-    if (item.kind !== 'done') return false
-    const invoice = await askStripe(services, {
-      method: 'POST',
-      path: '/v1/invoices',
-      idempotencyKey: `overage_invoice_${project_id}_${month}`,
-      form: { customer: customer_id, auto_advance: 'true', pending_invoice_items_behavior: 'include', 'metadata[project_id]': project_id },
-    })
-    return invoice.kind === 'done'
-  },
+  openInvoice: openStripeInvoice,
+  sendInvoice: sendStripeInvoice,
+  lookAtInvoice: lookAtStripeInvoice,
 }
 
 /** The same attempt with the same wish is the same to Stripe; with another card it is another. */
@@ -80,35 +66,59 @@ async function customerWithCard(services: Services, wish: Wish): Promise<StripeA
   })
   if (attached.kind !== 'done') return attached
   const path = `/v1/customers/${account.customer_id}` as const
-  return askStripe(services, { method: 'POST', path, idempotencyKey: keyOf(wish, 'default'), form })
+  return askStripe(services, { method: 'POST', path, form })
 }
 
+/** An earlier try of this attempt may have made one: it is found by the attempt's name, and changed to what is wished for now. */
 async function makeOrChange(services: Services, wish: Wish, customer: string): Promise<StripeAnswer> {
-  const { account, stripe_price, payment_method_id } = wish
-  const form = {
-    'items[0][price]': stripe_price as string, // only plans with a price are for sale here
-    default_payment_method: payment_method_id,
-    // A card that does not pay makes no subscription.
-    payment_behavior: 'error_if_incomplete',
-    'metadata[project_id]': account.project_id,
+  const { subscription_id, status, is_resumed } = wish.account
+  if (subscription_id !== null && isLive(status)) return change(services, wish, subscription_id)
+  if (is_resumed) {
+    const found = await findMade(services, wish, customer)
+    if (found.kind !== 'none') return found.kind === 'found' ? change(services, wish, found.id) : found
   }
-  if (account.subscription_id === null || !isLive(account.status))
-    return askStripe(services, {
-      method: 'POST',
-      path: '/v1/subscriptions',
-      idempotencyKey: keyOf(wish, 'subscribe'),
-      form: { ...form, customer },
-    })
-  const path = `/v1/subscriptions/${account.subscription_id}` as const
+  const { attempt } = wish.account
+  const made = await make(services, wish, { customer, idempotencyKey: `subscribe_${attempt}` })
+  // An earlier try of another wish has ended: since we looked, or without a subscription.
+  if (made.kind !== 'refused' || made.code !== 'idempotency_error') return made
+  const found = await findMade(services, wish, customer)
+  if (found.kind === 'unknown' || found.kind === 'refused') return found
+  if (found.kind === 'found') return change(services, wish, found.id)
+  return make(services, wish, { customer, idempotencyKey: keyOf(wish, 'subscribe') })
+}
+
+/** Among the customer's own: the search at Stripe is minutes behind, this list is not. */
+const findMade = (services: Services, { account }: Wish, customer: string): Promise<Listed> =>
+  findInList(
+    services,
+    { path: '/v1/subscriptions', query: { customer, status: 'all' } },
+    ({ metadata, status }) => metadata.attempt === account.attempt && isLive(status),
+  )
+
+const formOf = ({ account, plan, stripe_price, payment_method_id }: Wish) => ({
+  'items[0][price]': stripe_price as string, // only plans with a price are for sale here
+  default_payment_method: payment_method_id,
+  // A card that does not pay makes no subscription.
+  payment_behavior: 'error_if_incomplete',
+  'metadata[project_id]': account.project_id,
+  'metadata[attempt]': account.attempt,
+  'metadata[plan]': plan,
+})
+
+const make = (services: Services, wish: Wish, { customer, idempotencyKey }: { customer: string; idempotencyKey: string }) =>
+  askStripe(services, { method: 'POST', path: '/v1/subscriptions', idempotencyKey, form: { ...formOf(wish), customer } })
+
+async function change(services: Services, wish: Wish, subscription_id: string): Promise<StripeAnswer> {
+  const path = `/v1/subscriptions/${subscription_id}` as const
   const before = await askStripe(services, { method: 'GET', path })
   if (before.kind !== 'done') return before
   const moved = { 'items[0][id]': itemOf(before.body)?.id ?? '', proration_behavior: 'always_invoice', cancel_at_period_end: 'false' }
-  return askStripe(services, { method: 'POST', path, idempotencyKey: keyOf(wish, 'change'), form: { ...form, ...moved } })
+  // Under no key: said twice it is the same, and what was said in between must not come back.
+  return askStripe(services, { method: 'POST', path, form: { ...formOf(wish), ...moved } })
 }
 
-function refusalOf(answer: Exclude<StripeAnswer, { kind: 'done' }>, customer_id: string | null): Wished {
-  return answer.kind === 'unknown' ? { outcome: 'unknown' } : { outcome: 'declined', customer_id, reason: answer.code }
-}
+const refusalOf = (answer: Exclude<StripeAnswer, { kind: 'done' }>) =>
+  answer.kind === 'unknown' ? ({ outcome: 'unknown' } as const) : ({ outcome: 'declined', reason: answer.code } as const)
 
 interface Item {
   id?: string

@@ -123,6 +123,9 @@ test('cancelled, it runs until its end, can be taken back, and then falls to the
   await renewSubscriptions.run(app.services, {})
   const { body } = await project.get('/billing')
   assert.deepEqual([body.plan, body.subscription], ['free', null])
+  const lapsed = await database.many`
+    select target->>'plan' as plan, user_id, request_id from audit_log where project_id = ${project.id} and operation = 'billing.lapse'`
+  assert.deepEqual(lapsed, [{ plan: 'free', user_id: null, request_id: 'billing.renew' }])
   assert.equal((await project.get('/settings/overage')).body.overage_enabled, false)
   assert.equal((await subscribe(project)).status, 201)
   assert.deepEqual(await project.events(), [])

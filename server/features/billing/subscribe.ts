@@ -4,8 +4,8 @@ import { defineOperation } from '../../operations/define-operation.ts'
 import { findUser } from '../identity/index.ts'
 import { findTerms } from '../usage/index.ts'
 import { isLive, NewSubscription, plansForSale, SubscriptionResult } from './billing.ts'
-import { beginAttempt, endAttempt, findAccount, savePlan, saveSubscription, suspendAttempt } from './billing-queries.ts'
-import { cardProcessorOf, type Wished } from './card-processor.ts'
+import { beginAttempt, endAttempt, findAccount, saveCustomer, savePlan, saveSubscription, suspendAttempt } from './billing-queries.ts'
+import { type Attempt, type CardProcessor, cardProcessorOf, type Wish, type Wished } from './card-processor.ts'
 
 export const subscribe = defineOperation({
   id: 'billing.subscribe',
@@ -31,14 +31,8 @@ export const subscribe = defineOperation({
     const account = await beginAttempt(database, caller.project_id, { plan: plan.name, now: clock.now() })
     if (!account) throw await inTheWay(context)
     const email = (await findUser(database, caller.user_id))?.email ?? null
-    const { stripe_price } = plan
-    const wished = await processor.subscribe(context, {
-      account,
-      plan: plan.name,
-      stripe_price,
-      email,
-      payment_method_id: body.payment_method_id,
-    })
+    const { payment_method_id } = body
+    const wished = await wish(context, processor, { account, plan: plan.name, stripe_price: plan.stripe_price, email, payment_method_id })
     return settle(context, account, plan.name, wished)
   },
 })
@@ -54,7 +48,14 @@ async function inTheWay({ database, caller }: Context): Promise<ApiError> {
   })
 }
 
-async function settle(context: Context, account: NonNullable<Awaited<ReturnType<typeof beginAttempt>>>, plan: string, wished: Wished) {
+async function wish(context: Context, processor: CardProcessor, wanted: Wish): Promise<Wished> {
+  const customer = await processor.enrol(context, wanted)
+  if (customer.outcome !== 'enrolled') return customer
+  await saveCustomer(context.database, wanted.account, customer.customer_id)
+  return processor.subscribe(context, wanted, customer.customer_id)
+}
+
+async function settle(context: Context, account: Attempt, plan: string, wished: Wished) {
   const { database, clock } = context
   const { project_id } = account
   if (wished.outcome === 'unknown') {
@@ -66,14 +67,14 @@ async function settle(context: Context, account: NonNullable<Awaited<ReturnType<
     )
   }
   if (wished.outcome === 'declined') {
-    await endAttempt(database, account, wished.customer_id)
+    await endAttempt(database, account)
     throw invalid('payment_method_id', `was declined by the card processor (${wished.reason}). Use another card`)
   }
-  const { subscription, customer_id } = wished
+  const { subscription } = wished
   await database.transaction(async (tx) => {
     await saveSubscription(tx, project_id, subscription)
     await savePlan(tx, project_id, plan)
-    await endAttempt(tx, account, customer_id)
+    await endAttempt(tx, account)
   })
   return { ...subscription, plan }
 }

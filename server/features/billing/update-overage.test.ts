@@ -7,11 +7,13 @@ import { billOverage } from './index.ts'
 const clock = createTestClock()
 const app = await startApp({}, { clock })
 
-test('overage is off until somebody allows it, with a cap or without', async () => {
+test('overage is off until somebody allows it, with a cap: fifty dollars, unless they name another or none', async () => {
   const project = await app.newProject()
   const off = await project.get('/settings/overage')
   assert.deepEqual([off.status, off.body], [200, { overage_enabled: false, overage_cap: null, overage_rate: 0.003 }])
   for (const [change, result] of [
+    [{ overage_enabled: true }, { overage_enabled: true, overage_cap: 50 }],
+    [{ overage_cap: null }, { overage_enabled: true, overage_cap: null }],
     [{ overage_enabled: true }, { overage_enabled: true, overage_cap: null }],
     [{ overage_cap: 12.5 }, { overage_enabled: true, overage_cap: 12.5 }],
     [{}, { overage_enabled: true, overage_cap: 12.5 }],
@@ -20,6 +22,12 @@ test('overage is off until somebody allows it, with a cap or without', async () 
     [
       { overage_enabled: false, overage_cap: null },
       { overage_enabled: false, overage_cap: null },
+    ],
+    [{ overage_enabled: true }, { overage_enabled: true, overage_cap: 50 }],
+    [{ overage_enabled: false }, { overage_enabled: false, overage_cap: 50 }],
+    [
+      { overage_enabled: true, overage_cap: null },
+      { overage_enabled: true, overage_cap: null },
     ],
   ] as const) {
     const { status, body } = await project.post('/settings/overage', change)

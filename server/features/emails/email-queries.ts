@@ -28,11 +28,35 @@ interface Settled {
   reservation_id: string | null
   smtp_code: number | null
   reason: string | null
+  keepsBody: boolean
 }
 
+/** `keepsBody`: the same mail may be asked for once more. */
 export const settleEmail = (tx: Transaction, settled: Settled) => tx.run`
-  update emails set status = ${settled.status}, reservation_id = ${settled.reservation_id}, smtp_code = ${settled.smtp_code}, reason = ${settled.reason}, updated_at = ${tx.now}
+  update emails set status = ${settled.status}, reservation_id = ${settled.reservation_id}, smtp_code = ${settled.smtp_code}, reason = ${settled.reason}, updated_at = ${tx.now},
+    text_body = case when ${settled.keepsBody}::boolean then text_body end, html_body = case when ${settled.keepsBody}::boolean then html_body end
   where project_id = ${settled.project_id} and id = ${settled.id}`
+
+/** Whether the last so many mails of a mailbox all failed since then. */
+export const hasOnlyFailed = async (db: Queryable, { project_id, mailbox_id, count, since }: FailureLimit): Promise<boolean> => {
+  const failed = await db.first<{ count: number }>`
+    select count(*) as count from (
+      select status, created_at from emails where project_id = ${project_id} and mailbox_id = ${mailbox_id} order by id desc limit ${count}) newest
+    where status = 'failed' and created_at > ${since}`
+  return (failed?.count ?? 0) >= count
+}
+
+interface FailureLimit {
+  project_id: ProjectId
+  mailbox_id: MailboxId
+  count: number
+  since: Date
+}
+
+/** What failed yesterday will not be asked for again under its key: its words need not be kept. */
+export const emptyFailedEmails = (db: Queryable, before: Date) => db.run`
+  update emails set text_body = null, html_body = null
+  where status = 'failed' and updated_at < ${before} and (text_body is not null or html_body is not null)`
 
 /** Nobody waits for these any more: the process that was sending them is gone. */
 export const failInterruptedEmails = (db: Queryable, before: Date) => db.run`

@@ -4,6 +4,7 @@ import PostalMime from 'postal-mime'
 import { startApp } from '../../../tests/support/posthaste.ts'
 import { type Answer, speaking, type TestProject } from '../../../tests/support/project.ts'
 import { type PeerAction, startSmtpPeer } from '../../../tests/support/smtp-peer.ts'
+import { until } from '../../../tests/support/until.ts'
 import { type EmailId, type MailboxId, newId, parseId } from '../../base/ids.ts'
 import { insertToken, makeKey } from '../tokens/index.ts'
 import { failInterrupted } from './fail-interrupted.ts'
@@ -69,6 +70,7 @@ test('a mail goes out at once, is recorded, counted and told of', async () => {
   const [event] = await project.eventsWithData()
   assert.deepEqual([event?.type, event?.data.email_id, event?.data.to], ['email.sent', record.id, to])
   assert.equal(parseId('mbx', String(event?.data.mailbox_id)), mailbox_id)
+  assert.deepEqual([event?.data.tag, event?.data.metadata], ['welcome', { order: '17' }])
   assert.equal(await sentBy(project), 1)
   assert.deepEqual((await project.get(`/emails/${record.id}`)).body, record)
 })
@@ -167,6 +169,44 @@ test('the same Idempotency-Key sends once, however often and however fast it com
 
   app.clock.advance(24 * 3_600_000 + 1_000)
   assert.equal((await send(project, { ...body, text: 'y' }, { 'idempotency-key': 'order-1' })).status, 201)
+})
+
+test('a repeat answers the first record even when the same mail would be refused by now', async () => {
+  const { project, from, mailbox_id } = await newSender()
+  const to = newAddress()
+  const first = await send(project, { to, from, subject: 'x', text: 'x' }, { 'idempotency-key': 'k' })
+  await project.post('/suppressions', { email: to })
+  await database.run`update mailboxes set status = 'paused' where project_id = ${project.id} and id = ${mailbox_id}`
+  const again = await send(project, { to, from, subject: 'x', text: 'x' }, { 'idempotency-key': 'k' })
+  assert.deepEqual([again.status, again.body], [200, first.body])
+  assert.equal((await send(project, { to, from, subject: 'x', text: 'x' })).status, 422)
+})
+
+test('whoever was taken for dead and comes back with the key changes nothing', async () => {
+  const { project, from } = await newSender()
+  const to = newAddress()
+  const body = { to, from, subject: 'Slow', text: 'x' }
+  atDot.push({ delayMs: 700 })
+  const slow = send(project, body, { 'idempotency-key': 'slow' })
+  await until('the first to be under way', () => peer.commands.filter((line) => line.includes(to)).length > 0)
+  // Somebody else took the key over, and is done.
+  const holder = newId()
+  await database.run`update idempotency_keys set holder = ${holder} where project_id = ${project.id}`
+  assert.equal((await slow).status, 201)
+  const [row] = await database.many<{ lease_until: Date | null }>`select lease_until from idempotency_keys where project_id = ${project.id}`
+  assert.notEqual(row?.lease_until, null)
+})
+
+test('the same words through the keys of two mailboxes are two requests', async () => {
+  const { project, mailbox_id } = await newSender()
+  const { body: other } = await project.post('/lists', { name: 'Other' })
+  const [one, two] = [
+    await project.withKey(['send'], mailbox_id),
+    await project.withKey(['send'], parseId('mbx', other.mailbox_id) as MailboxId),
+  ]
+  const body = { to: newAddress(), subject: 'x', text: 'x' }
+  assert.equal((await send(one, body, { 'idempotency-key': 'shared' })).status, 201)
+  assert.equal((await send(two, body, { 'idempotency-key': 'shared' })).status, 422)
 })
 
 test('an Idempotency-Key that is none is refused before anything happens', async () => {

@@ -6,13 +6,14 @@ import { sendNow } from '../../delivery/send-now.ts'
 import { publish } from '../../events/publish.ts'
 import type { Context } from '../../operations/context.ts'
 import { Answer, defineOperation } from '../../operations/define-operation.ts'
-import { rememberBegun, takeTurn } from '../../operations/idempotency.ts'
+import { type HeldKey, rememberBegun, takeTurn } from '../../operations/idempotency.ts'
+import { findProjectNow } from '../agents/index.ts'
 import type { MailboxRow } from '../mailboxes/index.ts'
 import { bookEmails } from '../payments/index.ts'
 import { findSuppression } from '../suppressions/index.ts'
 import { releaseEmails } from '../usage/index.ts'
 import { EmailRecord, type EmailRow, NewEmail, toEmailRecord } from './email.ts'
-import { findEmail, settleEmail, upsertEmail } from './email-queries.ts'
+import { findEmail, hasOnlyFailed, settleEmail, upsertEmail } from './email-queries.ts'
 import { findSendingMailbox } from './sending-mailbox.ts'
 
 const operation = 'emails.send'
@@ -35,20 +36,23 @@ export const sendEmail = defineOperation({
   errors: ['limit_exceeded', 'conflict', 'provider_error'],
 
   async run(context, { body }) {
-    const { database, caller } = context
-    const mailbox = await findSendingMailbox(database, caller, body.from)
-    if (body.html === undefined && body.text === undefined) throw invalid('text', 'or html is needed: a mail has at least one of the two')
-    await refuseSuppressed(context, body)
-
     const turn = await takeTurn(context, operation)
-    if (turn.turn === 'repeat')
-      return new Answer(toEmailRecord(await recordOf(context, turn.result_id)), { isRepeat: true, receipt: turn.receipt })
+    if (turn.turn === 'repeat') {
+      const email = await recordOf(context, turn.result_id)
+      return new Answer(toEmailRecord(email), { isRepeat: true, receipt: turn.receipt })
+    }
+    const { key } = turn
     try {
-      const { email, receipt } = await bookAndSend(context, { mailbox, body, id: (turn.key.begun ?? newId<'eml'>()) as EmailId })
-      await turn.key.finish(email.id, receipt)
+      const mailbox = await findSendingMailbox(context.database, context.caller, body.from)
+      if (body.html === undefined && body.text === undefined) throw invalid('text', 'or html is needed: a mail has at least one of the two')
+      await refuseSuppressed(context, body)
+      await refuseHopeless(context, mailbox)
+      const { email, receipt } = await bookAndSend(context, { mailbox, body, key, id: (key.begun ?? newId<'eml'>()) as EmailId })
+      await key.finish(email.id)
       return new Answer(toEmailRecord(email), { receipt })
     } catch (error) {
-      await turn.key.giveBack()
+      // When not even that works, the lease runs out; what went wrong first tells more.
+      await key.giveBack().catch(() => {})
       throw error
     }
   },
@@ -63,6 +67,22 @@ async function refuseSuppressed({ database, caller }: Context, { to }: NewEmail)
   )
 }
 
+const maxFailures = 60
+const hourMs = 3_600_000
+
+/** Mail that nobody takes is not counted against the plan; without a limit, anybody could fill our disk and annoy the relay with it. */
+async function refuseHopeless({ database, clock, caller }: Context, { id }: MailboxRow): Promise<void> {
+  const since = new Date(clock.now().getTime() - hourMs)
+  if (!(await hasOnlyFailed(database, { project_id: caller.project_id, mailbox_id: id, count: maxFailures, since }))) return
+  throw new ApiError(
+    'rate_limited',
+    `The last ${maxFailures} mails from this mailbox were all refused within the hour. Find out why, and try again later.`,
+    {
+      headers: { 'retry-after': '600' },
+    },
+  )
+}
+
 const recordOf = async ({ database, caller }: Context, id: string): Promise<EmailRow> => {
   const email = await findEmail(database, { project_id: caller.project_id, id: id as EmailId, mailbox_id: null })
   if (!email) throw new Error('an idempotency key names an e-mail that is gone')
@@ -72,6 +92,7 @@ const recordOf = async ({ database, caller }: Context, id: string): Promise<Emai
 interface Sending {
   mailbox: MailboxRow
   body: NewEmail
+  key: HeldKey
   id: EmailId
 }
 
@@ -89,13 +110,14 @@ async function bookAndSend(context: Context, sending: Sending): Promise<{ email:
     date: booked.created_at,
     headers: {},
   })
-  const email = await context.database.transaction((tx) => settle(tx, booked, outcome))
+  const isRepeatable = context.request.idempotency_key !== null
+  const email = await context.database.transaction((tx) => settle(tx, booked, outcome, isRepeatable))
   if (outcome.kind !== 'delivered') throw refused(outcome)
   return { email, receipt }
 }
 
 /** After a crash in the middle of sending, what was booked (and perhaps paid) then still stands: the repeat books nothing new. */
-async function bookOnce(context: Context, { mailbox, body, id }: Sending): Promise<{ email: EmailRow; receipt: string | null }> {
+async function bookOnce(context: Context, { mailbox, body, key, id }: Sending): Promise<{ email: EmailRow; receipt: string | null }> {
   const { caller, config, database } = context
   const mail = {
     project_id: caller.project_id,
@@ -114,7 +136,8 @@ async function bookOnce(context: Context, { mailbox, body, id }: Sending): Promi
   }
   const begun = await findEmail(database, { project_id: caller.project_id, id, mailbox_id: null })
   const standing = begun?.reservation_id ?? null
-  if (standing) return { email: await database.transaction((tx) => upsertEmail(tx, { ...mail, reservation_id: standing })), receipt: null }
+  if (standing)
+    return { email: await database.transaction((tx) => upsertEmail(tx, { ...mail, reservation_id: standing })), receipt: key.receipt }
   const { result: email, receipt } = await bookEmails(
     context,
     { operation, target: mailbox.address, count: 1 },
@@ -123,19 +146,22 @@ async function bookOnce(context: Context, { mailbox, body, id }: Sending): Promi
       return upsertEmail(tx, { ...mail, reservation_id })
     },
   )
+  if (receipt !== null) await key.noteReceipt(receipt)
   return { email, receipt }
 }
 
 /** What did not leave is not counted: the allowance goes back to where it came from. */
-async function settle(tx: Transaction, email: EmailRow, outcome: Outcome): Promise<EmailRow> {
+async function settle(tx: Transaction, email: EmailRow, outcome: Outcome, isRepeatable: boolean): Promise<EmailRow> {
   const { project_id, id, reservation_id } = email
   const isSent = outcome.kind === 'delivered'
   const settled = isSent
     ? ({ status: 'sent', reservation_id, reason: null } as const)
     : ({ status: 'failed', reservation_id: null, reason: outcome.reason } as const)
-  await settleEmail(tx, { project_id, id, ...settled, smtp_code: outcome.smtp_code })
-  if (!isSent && reservation_id) await releaseEmails(tx, { project_id, reservation_id, count: 1 })
-  if (isSent) await publishSent(tx, email)
+  await settleEmail(tx, { project_id, id, ...settled, smtp_code: outcome.smtp_code, keepsBody: isSent || isRepeatable })
+  // A merge may have taken everything else into another project while this was on its way.
+  const home = await findProjectNow(tx, project_id)
+  if (!isSent && reservation_id) await releaseEmails(tx, { project_id: home, reservation_id, count: 1 })
+  if (isSent) await publishSent(tx, { ...email, project_id: home })
   return { ...email, ...settled }
 }
 
@@ -151,11 +177,13 @@ const publishSent = (tx: Transaction, email: EmailRow): Promise<void> =>
     to: email.to_address,
     subject: email.subject,
     message_id: email.provider_message_id,
+    tag: email.source_tag,
+    metadata: email.metadata,
   })
 
 const refused = (outcome: Exclude<Outcome, { kind: 'delivered' }>) =>
   new ApiError(
     'provider_error',
-    `The outgoing mail server did not take this mail: ${outcome.reason} Nothing was counted; it is safe to send it again with the same Idempotency-Key.`,
+    `The outgoing mail server did not take this mail: ${outcome.reason}. It was not counted. Send it again with the same Idempotency-Key: it keeps its Message-ID, by which a copy that did arrive is recognised.`,
     { cause: outcome },
   )

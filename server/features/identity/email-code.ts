@@ -4,18 +4,20 @@ import { newId } from '../../base/ids.ts'
 import { hashOfSecret, makeSecret } from '../../base/secrets.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import { type Fragment, sql } from '../../database/sql.ts'
+import { mailboxKeyOf } from '../../mail/address.ts'
 import type { Services } from '../../operations/context.ts'
+import { findUserByAddress } from './identity-queries.ts'
 import { type Notice, sendNotice } from './notice.ts'
 
 /**
  * Six digits that prove a mailbox. They live ten minutes and die after five tries; a new code for the same asker replaces the old one.
- * One mailbox gets one a minute, five an hour and twenty a day (a hundred guesses in a million), whoever asks and whether or not it has
- * an account, so that neither the answer nor its time tells which addresses are known.
+ * How many there are is limited whether or not the mailbox has an account, so that neither the answer nor its time tells which addresses
+ * are known. To claim an agent, one mailbox gets one a minute and five an hour. To sign in, that much for each place that asks, and for
+ * all together a little more: a stranger must not use up what the owner of the mailbox needs, nor guess for ever. A browser that has
+ * signed in with this address before is not counted with the strangers.
  */
 const validMs = 10 * 60_000
 const maxTries = 5
-const maxPerHour = 5
-const maxPerDay = 20
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
@@ -26,10 +28,12 @@ export interface CodeRequest {
   /** What only the asker knows (a cookie, a claim token): the code is of no use without it. */
   binding: string
   ip: string
+  /** The asker has proved this address before. */
+  isKnown?: boolean
   /** For somebody who may not come in: everything is done as ever, and no six digits will ever be right. */
   isDecoy?: boolean
-  /** The mail that brings the code; to the address as it was given, unless it says otherwise. */
-  notice(code: string): Omit<Notice, 'to'> & { to?: string }
+  /** The mail that brings the code. */
+  notice(code: string): Omit<Notice, 'to'>
 }
 
 export async function issueCode(services: Pick<Services, 'config' | 'secrets'>, tx: Transaction, request: CodeRequest): Promise<void> {
@@ -39,40 +43,74 @@ export async function issueCode(services: Pick<Services, 'config' | 'secrets'>, 
   const id = newId()
   const awaited = request.isDecoy ? makeSecret() : code
   await tx.run`
-    insert into email_codes (id, purpose, email, email_key, code_hmac, binding, ip, created_at, expires_at)
-    values (${id}, ${purpose}, ${address.address}, ${address.key}, ${services.secrets.mac('email_code', `${id} ${awaited}`)},
-      ${hashOfSecret(request.binding)}, ${ip}, ${tx.now}, ${new Date(tx.now.getTime() + validMs)})`
-  await sendNotice(services, tx, { to: address.address, ...request.notice(code) })
+    insert into email_codes (id, purpose, email, email_key, mailbox_key, code_hmac, binding, ip, is_known, created_at, expires_at)
+    values (${id}, ${purpose}, ${address.address}, ${address.key}, ${mailboxKeyOf(address.key)}, ${services.secrets.mac('email_code', `${id} ${awaited}`)},
+      ${hashOfSecret(request.binding)}, ${ip}, ${request.isKnown ?? false}, ${tx.now}, ${new Date(tx.now.getTime() + validMs)})`
+  // To the address as the account has it: two spellings that compare alike must not be two mailboxes with one account.
+  const account = await findUserByAddress(tx, address.key)
+  await sendNotice(services, tx, { ...request.notice(code), to: account?.email ?? address.address })
 }
 
-async function refuseTooMany({ config }: Pick<Services, 'config'>, tx: Transaction, { address, binding, ip }: CodeRequest): Promise<void> {
+async function refuseTooMany({ config }: Pick<Services, 'config'>, tx: Transaction, request: CodeRequest): Promise<void> {
+  // Looked at before anybody waits for a lock: a flood that is refused holds up nobody.
+  await refuseNow(tx, limitsOf(request, config))
   // Two requests for one mailbox, or from one place, at the same moment count each other. Always in this order: nobody waits in a ring.
-  await tx.run`select pg_advisory_xact_lock(hashtextextended(${`codes ${address.key}`}, 0))`
-  await tx.run`select pg_advisory_xact_lock(hashtextextended(${`codes from ${ip}`}, 0))`
-  const toMailbox = sql`email_key = ${address.key}`
-  const waits = [
-    await waitFor(tx, toMailbox, { max: 1, withinMs: minuteMs }),
-    await waitFor(tx, toMailbox, { max: maxPerHour, withinMs: hourMs }),
-    await waitFor(tx, toMailbox, { max: maxPerDay, withinMs: dayMs }),
-    await waitFor(tx, sql`binding = ${hashOfSecret(binding)}`, { max: maxPerHour, withinMs: hourMs }),
-    await waitFor(tx, sql`ip = ${ip}`, { max: config.CODES_PER_HOUR, withinMs: hourMs }),
+  await tx.run`select pg_advisory_xact_lock(hashtextextended(${`codes ${mailboxKeyOf(request.address.key)}`}, 0))`
+  await tx.run`select pg_advisory_xact_lock(hashtextextended(${`codes from ${request.ip}`}, 0))`
+  await refuseNow(tx, limitsOf(request, config))
+}
+
+interface Limit {
+  which: Fragment
+  max: number
+  withinMs: number
+}
+
+function limitsOf({ purpose, address, binding, ip, isKnown }: CodeRequest, config: Pick<Services['config'], 'CODES_PER_HOUR'>): Limit[] {
+  const mailbox_key = mailboxKeyOf(address.key)
+  const mailbox = sql`mailbox_key = ${mailbox_key} and purpose = ${purpose}`
+  const asker = purpose === 'claim' ? mailbox : sql`mailbox_key = ${mailbox_key} and purpose = 'sign_in' and ip = ${ip}`
+  const strangers = sql`mailbox_key = ${mailbox_key} and purpose = 'sign_in' and not is_known`
+  return [
+    { which: asker, max: 1, withinMs: minuteMs },
+    { which: asker, max: 5, withinMs: hourMs },
+    { which: mailbox, max: 50, withinMs: dayMs },
+    ...(purpose === 'sign_in' && !isKnown
+      ? [
+          { which: strangers, max: 10, withinMs: hourMs },
+          { which: strangers, max: 30, withinMs: dayMs },
+        ]
+      : []),
+    { which: sql`binding = ${hashOfSecret(binding)}`, max: 5, withinMs: hourMs },
+    { which: sql`ip = ${ip}`, max: config.CODES_PER_HOUR, withinMs: hourMs },
   ]
-  const seconds = Math.ceil(Math.max(...waits) / 1000)
+}
+
+async function refuseNow(tx: Transaction, limits: Limit[]): Promise<void> {
+  let waitMs = 0
+  for (const limit of limits) waitMs = Math.max(waitMs, await waitFor(tx, limit))
+  const seconds = Math.ceil(waitMs / 1000)
   if (seconds <= 0) return
-  throw new ApiError('rate_limited', `A code was asked for too often. Wait ${seconds} s, and use the newest code that arrived.`, {
-    headers: { 'retry-after': String(seconds) },
-  })
+  throw new ApiError(
+    'rate_limited',
+    `Codes were asked for too often. Wait ${seconds} s; a code that you asked for in the meantime works.`,
+    {
+      headers: { 'retry-after': String(seconds) },
+    },
+  )
 }
 
 /** How long until another one of these codes may go; 0 for now. */
-async function waitFor(tx: Transaction, which: Fragment, { max, withinMs }: { max: number; withinMs: number }): Promise<number> {
+async function waitFor(tx: Transaction, { which, max, withinMs }: Limit): Promise<number> {
   const since = new Date(tx.now.getTime() - withinMs)
   const counted = await tx.first<{ created_at: Date }>`
     select created_at from email_codes where ${which} and created_at > ${since} order by created_at desc offset ${max - 1} limit 1`
   return counted ? counted.created_at.getTime() - since.getTime() : 0
 }
 
-export type CodeOutcome = { outcome: 'right'; email: string; email_key: string } | { outcome: 'wrong' | 'exhausted' | 'expired' | 'none' }
+export type CodeOutcome =
+  | { outcome: 'right'; id: string; email: string; email_key: string }
+  | { outcome: 'wrong' | 'exhausted' | 'expired' | 'none' }
 
 interface CodeRow {
   id: string
@@ -102,8 +140,11 @@ export async function tryCode(
   if (row.expires_at <= now) return { outcome: 'expired' }
   if (!timingSafeEqual(row.code_hmac, secrets.mac('email_code', `${row.id} ${code.replace(/\s/g, '')}`))) return { outcome: 'wrong' }
   const taken = await database.run`update email_codes set used_at = ${now} where id = ${row.id} and used_at is null`
-  return taken === 1 ? { outcome: 'right', email: row.email, email_key: row.email_key } : { outcome: 'none' }
+  return taken === 1 ? { outcome: 'right', id: row.id, email: row.email, email_key: row.email_key } : { outcome: 'none' }
 }
+
+/** What the right code was brought for could not be done: it may be brought again. */
+export const reopenCode = (db: Queryable, id: string) => db.run`update email_codes set used_at = null where id = ${id}`
 
 const hasCode = async (db: Queryable, purpose: CodeRequest['purpose'], binding: string): Promise<boolean> =>
   (await db.first`select 1 from email_codes where binding = ${hashOfSecret(binding)} and purpose = ${purpose} and used_at is null`) !== null

@@ -12,6 +12,7 @@ export {
   hasUsedCode,
   issueCode,
   pruneCodes,
+  reopenCode,
   tryCode,
 } from './email-code.ts'
 export {

@@ -1,6 +1,7 @@
 import type { ProjectId, UserId } from '../../base/ids.ts'
 import { reservedNames, slugOf } from '../../base/slug.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
+import { mailboxKeyOf } from '../../mail/address.ts'
 import type { Services } from '../../operations/context.ts'
 import { findHomeProject, findUserByAddress, insertProject, insertUser, takenSlugs } from './identity-queries.ts'
 
@@ -33,9 +34,21 @@ export async function freeSlug(tx: Transaction, name: string): Promise<string> {
   return slug
 }
 
-/** With SIGN_UPS=invited, an account or an open invitation is needed. */
-export const mayComeIn = async ({ config }: Pick<Services, 'config'>, db: Queryable, email_key: string): Promise<boolean> =>
-  config.SIGN_UPS === 'open' ||
-  (await db.first`
-    select 1 where exists (select 1 from users where email_key = ${email_key})
-      or exists (select 1 from invites where email_key = ${email_key} and status = 'pending')`) !== null
+/**
+ * Whether an address may become somebody's, or is. With SIGN_UPS=invited an open invitation is needed; those are good for fourteen days.
+ * A mailbox of this installation proves nobody: agents and lists have them.
+ */
+export const mayComeIn = async (
+  { config, clock }: Pick<Services, 'config' | 'clock'>,
+  db: Queryable,
+  email_key: string,
+): Promise<boolean> => {
+  const known = await db.first<{ is_user: boolean; is_mailbox: boolean; is_invited: boolean }>`
+    select exists (select 1 from users where email_key = ${email_key}) as is_user,
+      exists (select 1 from mailboxes where address_key = ${mailboxKeyOf(email_key)} and deleted_at is null) as is_mailbox,
+      exists (
+        select 1 from invites
+        where email_key = ${email_key} and status = 'pending' and created_at > ${clock.now()}::timestamptz - interval '14 days') as is_invited`
+  if (known?.is_user) return true
+  return !known?.is_mailbox && (config.SIGN_UPS === 'open' || known?.is_invited === true)
+}

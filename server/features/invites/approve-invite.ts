@@ -8,6 +8,7 @@ export const approveInvite = defineOperation({
   method: 'POST',
   path: '/invites/{id}/approve',
   scope: 'admin',
+  actsForPerson: true,
   summary: 'Accept an invite that is addressed to the caller',
   description: 'The caller becomes a member of the project that invites. Accepting twice changes nothing.',
   params: InviteParams,

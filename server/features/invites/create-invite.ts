@@ -3,7 +3,7 @@ import type { Transaction } from '../../database/database.ts'
 import type { Caller, Role } from '../../operations/context.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
 import { findMember, isMemberAddress } from '../members/index.ts'
-import { mayGive } from '../members/member.ts'
+import { mayGive, refuseLesserKey } from '../members/member.ts'
 import { lockProject } from '../projects/index.ts'
 import { hasExpired, NewInvite, ProjectInvite } from './invite.ts'
 import { isMailDue, mailInvite, withArticle } from './invite-mail.ts'
@@ -40,8 +40,7 @@ export const createInvite = defineOperation({
       if (open) await setStatus(tx, open, 'revoked')
       const wanted = role ?? 'editor'
       await refuseRole(tx, caller, wanted)
-      if (await isMemberAddress(tx, project_id, email.key))
-        throw invalid('email', 'is a member already. Change their role at /members instead')
+      if (await isMemberAddress(tx, project_id, email.key)) throw invalid('email', 'is a member already; change their role instead')
       await refuseTooMany(tx, caller)
       const invite = await insertInvite(tx, {
         project_id,
@@ -58,8 +57,9 @@ export const createInvite = defineOperation({
 })
 
 /** Asked anew, under the lock: the caller's role may have changed a moment ago. */
-async function refuseRole(tx: Transaction, { project_id, user_id }: Caller, role: Role): Promise<void> {
-  if (mayGive((await findMember(tx, project_id, user_id))?.role, role)) return
+async function refuseRole(tx: Transaction, caller: Caller, role: Role): Promise<void> {
+  refuseLesserKey(caller, role)
+  if (mayGive((await findMember(tx, caller.project_id, caller.user_id))?.role, role)) return
   throw new ApiError('forbidden', `role: you cannot make somebody ${withArticle(role)} of this project. Ask an owner.`)
 }
 

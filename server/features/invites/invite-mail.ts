@@ -2,7 +2,7 @@ import { ApiError } from '../../base/errors.ts'
 import type { Transaction } from '../../database/database.ts'
 import { countMessages } from '../../delivery/enqueue.ts'
 import type { Services } from '../../operations/context.ts'
-import { findInstance, findUser, sendNotice } from '../identity/index.ts'
+import { findInstance, findUser, sendNotice, type UserRow } from '../identity/index.ts'
 import type { InviteRow } from './invite.ts'
 import { noteMailed } from './invite-queries.ts'
 import { inviteUrl } from './invite-token.ts'
@@ -21,13 +21,16 @@ export async function mailInvite(services: Pick<Services, 'config' | 'secrets'>,
     to: invite.email,
     subject: 'You are invited to a project',
     parts: [
-      `${inviter?.email ?? 'Somebody'} invites you to work on a project at ${host}, as ${withArticle(invite.role)}.`,
+      `Somebody at ${domainOf(inviter)} invites you to work on a project at ${host}, as ${withArticle(invite.role)}. The page below says who.`,
       { link: inviteUrl(services, invite), label: 'See the invitation' },
       'It is good for 14 days. If you do not know who this is, do nothing: without you, nothing happens.',
     ],
   })
   await noteMailed(tx, invite)
 }
+
+/** What stands before the @ can be a sentence of the inviter's own; the domain, as DNS writes it, is what they answer for. */
+const domainOf = (inviter: UserRow | null): string => inviter?.email_key?.split('@').at(-1) ?? 'another project'
 
 /** The same invite once more: the mail is repeated, but not before a day has passed. */
 export const isMailDue = ({ mailed_at }: InviteRow, now: Date): boolean => mailed_at === null || now.getTime() - mailed_at.getTime() > dayMs

@@ -46,7 +46,8 @@ test('an invite has exactly the contract’s shape, and a mail goes out that rep
   const expected = { project_id: formatId('prj', project.id), email: address, role: 'editor', status: 'pending', source: 'team' }
   assert.deepEqual(rest, expected)
   const mail = await until('the mail', async () => (await capturedFor(app, address))[0])
-  assert.ok(mail.text?.includes(project.email) && mail.text.includes('as an editor'), mail.text)
+  assert.ok(mail.text?.includes('Somebody at example.com invites you') && mail.text.includes('as an editor'), mail.text)
+  assert.ok(!mail.text?.includes(project.email.split('@')[0] as string))
   assert.match(mail.text ?? '', new RegExp(`${app.url}/invites/${id}\\?token=[\\w-]{60,80}\\s`))
   assert.ok(!`${mail.subject}${mail.text}${mail.html}`.includes('evil'))
   assert.deepEqual(await project.events(), [])

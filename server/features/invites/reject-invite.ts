@@ -7,6 +7,7 @@ export const rejectInvite = defineOperation({
   method: 'POST',
   path: '/invites/{id}/reject',
   scope: 'admin',
+  actsForPerson: true,
   summary: 'Decline an invite that is addressed to the caller',
   params: InviteParams,
   result: ProjectInvite,

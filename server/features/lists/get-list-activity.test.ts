@@ -84,7 +84,7 @@ test('what was done is there, newest first, with every field', async () => {
 test('a reply counts, and names its mail', async () => {
   const { project, list, path } = await newList()
   const [email_id, post_id] = [newId<'eml'>(), newId<'post'>()]
-  const rest = { mailbox_id: null, subscriber_id: null, contact_id: null, to: 'lively@posthaste.test' }
+  const rest = { mailbox_id: null, subscriber_id: null, contact_id: null, to: 'lively@posthaste.test', tag: null, metadata: {} }
   const mail = { from: 'ann@example.org', subject: 'Re: hello', message_id: 'm1@example.org' }
   await app.services.database.transaction((tx) =>
     publish(tx, project.id, 'email.replied', { ...rest, ...mail, email_id, post_id, list_id: parseId('lst', list.id) }),

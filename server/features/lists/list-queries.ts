@@ -51,12 +51,21 @@ export const pageLists = (db: Queryable, project_id: ProjectId, after: string | 
   where l.project_id = ${project_id} and l.deleted_at is null ${after === null ? nothing : sql`and l.id < ${after}`}
   order by l.id desc limit ${limit}`
 
-/** Of `base`, `base-2`, `base-3`, … those that are in use, here or as a mailbox's name. */
+/**
+ * Of `base`, `base-2`, `base-3`, … those that are in use, here or as a mailbox's name, and those that somebody signs in with or is
+ * invited by: who had that mailbox would get their codes.
+ */
 export const takenSubdomains = (db: Queryable, base: string, mailDomain: string) => db.many<{ subdomain: string }>`
   select subdomain from lists where deleted_at is null and (subdomain = ${base} or subdomain like ${`${base}-%`})
   union
   select split_part(address_key, '@', 1) from mailboxes
-  where deleted_at is null and (address_key = ${`${base}@${mailDomain}`} or address_key like ${`${base}-%@${mailDomain}`})`
+  where deleted_at is null and (address_key = ${`${base}@${mailDomain}`} or address_key like ${`${base}-%@${mailDomain}`})
+  union
+  select split_part(email_key, '@', 1) from users
+  where email_key = ${`${base}@${mailDomain}`} or email_key like ${`${base}-%@${mailDomain}`}
+  union
+  select split_part(email_key, '@', 1) from invites
+  where status = 'pending' and (email_key = ${`${base}@${mailDomain}`} or email_key like ${`${base}-%@${mailDomain}`})`
 
 interface NewListRow extends ListKey {
   name: string

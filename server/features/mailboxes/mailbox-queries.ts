@@ -32,8 +32,12 @@ export const insertAgentMailbox = async (
 }
 
 /** Whoever's it is. */
+/** By a mailbox, or by somebody who signs in with it or is invited by it: who had that mailbox would get their codes. */
 export const isAddressUsed = async (db: Queryable, address_key: string): Promise<boolean> =>
-  (await db.first`select 1 from mailboxes where address_key = ${address_key} and deleted_at is null`) !== null
+  (await db.first`
+    select 1 from mailboxes where address_key = ${address_key} and deleted_at is null
+    union all select 1 from users where email_key = ${address_key}
+    union all select 1 from invites where email_key = ${address_key} and status = 'pending'`) !== null
 
 export const markMailboxDeleted = (tx: Transaction, project_id: ProjectId, id: MailboxId) => tx.first<MailboxRow>`
   update mailboxes set deleted_at = ${tx.now}, status = 'disabled'

@@ -1,9 +1,8 @@
 import { ApiError, notFound } from '../../base/errors.ts'
-import type { Caller } from '../../operations/context.ts'
+import { type Caller, standsForPerson } from '../../operations/context.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
 import { lockProject, passProjectOn } from '../projects/index.ts'
-import { standsForPerson } from '../projects/project.ts'
-import { MemberParams, refuseLastOwner, refuseOwnerChange } from './member.ts'
+import { MemberParams, refuseLastOwner, refuseLesserKey, refuseOwnerChange } from './member.ts'
 import { countOtherOwners, findMember, removeMember } from './member-queries.ts'
 
 export const deleteMember = defineOperation({
@@ -25,6 +24,7 @@ export const deleteMember = defineOperation({
     await database.transaction(async (tx) => {
       const member = (await lockProject(tx, project_id)) ? await findMember(tx, project_id, params.id) : null
       if (!member) throw notFound('member')
+      if (!isLeaving) refuseLesserKey(caller, member.role)
       if (!isLeaving) refuseOwnerChange(await findMember(tx, project_id, caller.user_id), member.role, null)
       if (member.role === 'owner') {
         refuseLastOwner('id', await countOtherOwners(tx, project_id, member.id))

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ApiError, invalid } from '../../base/errors.ts'
 import { idOf, type ProjectId, type UserId } from '../../base/ids.ts'
-import { type Role, roles } from '../../operations/context.ts'
+import { type Caller, type Role, roles, standsForPerson } from '../../operations/context.ts'
 import { timestamp } from '../../operations/schemas.ts'
 
 export interface MemberRow {
@@ -33,6 +33,12 @@ export const mayGive = (own: Role | undefined, role: Role): boolean => own === '
 export function refuseOwnerChange(actor: MemberRow | null, from: Role, to: Role | null): void {
   if (mayGive(actor?.role, from) && (to === null || mayGive(actor?.role, to))) return
   throw new ApiError('forbidden', 'Only an owner may make or unmake owners. Ask an owner of this project.')
+}
+
+/** Owners are made and unmade by people, not by a key that was handed out for less, nor by an app. */
+export function refuseLesserKey(caller: Caller, ...roles: (Role | null)[]): void {
+  if (!roles.includes('owner') || standsForPerson(caller)) return
+  throw new ApiError('forbidden', 'To make or unmake owners, a key needs every scope that its maker has; apps cannot do it.')
 }
 
 export function refuseLastOwner(field: 'id' | 'role', ownersLeft: number): void {

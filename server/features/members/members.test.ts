@@ -59,8 +59,8 @@ test('a removed member’s keys end within a second, and do not come back with t
   const project = await app.newProject()
   const member = await project.addMember('editor')
   await database.run`
-    insert into oauth_grants (project_id, grant_id, user_id, client_id, client_name, scopes, created_at)
-    values (${project.id}, ${newId()}, ${member.user_id}, 'app', 'App', '{read}', now())`
+    insert into oauth_grants (project_id, id, grant_id, user_id, client_id, client_name, scopes, created_at)
+    values (${project.id}, ${newId()}, ${newId()}, ${member.user_id}, 'app', 'App', '{read}', now())`
   assert.equal((await member.get('/lists')).status, 200)
   const { status, body } = await project.delete(path(member))
   assert.deepEqual([status, body], [204, null])

@@ -3,7 +3,7 @@ import { notFound } from '../../base/errors.ts'
 import { roles } from '../../operations/context.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
 import { lockProject, passProjectOn } from '../projects/index.ts'
-import { Member, MemberParams, refuseLastOwner, refuseOwnerChange } from './member.ts'
+import { Member, MemberParams, refuseLastOwner, refuseLesserKey, refuseOwnerChange } from './member.ts'
 import { countOtherOwners, findMember, setRole } from './member-queries.ts'
 
 export const updateMember = defineOperation({
@@ -25,6 +25,7 @@ export const updateMember = defineOperation({
     return database.transaction(async (tx) => {
       const member = (await lockProject(tx, project_id)) ? await findMember(tx, project_id, params.id) : null
       if (!member) throw notFound('member')
+      refuseLesserKey(caller, member.role, role)
       refuseOwnerChange(await findMember(tx, project_id, caller.user_id), member.role, role)
       if (member.role === 'owner' && role !== 'owner') {
         refuseLastOwner('role', await countOtherOwners(tx, project_id, member.id))

@@ -1,5 +1,8 @@
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
+import { formatId } from '../../base/ids.ts'
 import { hashOfSecret } from '../../base/secrets.ts'
+import type { Transaction } from '../../database/database.ts'
+import { leaveAuditRow } from '../../operations/audit.ts'
 import type { Services } from '../../operations/context.ts'
 import { placeOf } from './oauth.ts'
 import {
@@ -53,10 +56,25 @@ export function createAdapter({ database, clock, secrets }: Parts): (model: stri
     },
     async destroy(id) {
       await deleteRecord(database, model, hashOfSecret(id))
-      if (model === 'Grant') await endGrant(database, id)
+      if (model === 'Grant') await database.transaction((tx) => tellEnded(tx, id))
     },
     async revokeByGrantId(grantId) {
       await deleteRecordsOfGrant(database, model, grantId)
     },
   })
+}
+
+/** The person did not do this: their app gave a token back, or one that was used up came again. */
+async function tellEnded(tx: Transaction, grant_id: string): Promise<void> {
+  const ended = await endGrant(tx, grant_id)
+  if (!ended) return
+  const { project_id, id, user_id } = ended
+  const row = {
+    project_id,
+    operation: 'apps.end',
+    caller: { user_id, key_id: null },
+    target: { id: formatId('app', id) },
+    request_id: 'oauth',
+  }
+  await leaveAuditRow(tx, row)
 }

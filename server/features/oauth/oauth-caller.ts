@@ -40,6 +40,7 @@ function callerOf(access: LiveAccess, token: Token): Caller {
     space: access.space,
     role: access.role,
     key_id: null,
+    grant_id: access.grant_id,
     counted_as: access.grant_id,
     mailbox_id: null,
     agent_mailbox_id: null,

@@ -1,5 +1,6 @@
-import { newId, type ProjectId, type UserId } from '../../base/ids.ts'
+import { type AppId, newId, type ProjectId, type UserId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
+import { nothing, sql } from '../../database/sql.ts'
 import type { GrantRow, GrantView, LiveAccess } from './oauth.ts'
 
 /**
@@ -46,14 +47,23 @@ export const deleteRecord = (db: Queryable, model: string, id_hash: Buffer) => d
 export const deleteRecordsOfGrant = (db: Queryable, model: string, grant_id: string) => db.run`
   delete from oauth_records where model = ${model} and grant_id = ${grant_id}`
 
-/** The OAuth server ends a grant: its id is known to it alone. */
-export const endGrant = (db: Queryable, grant_id: string) => db.run`delete from oauth_grants where grant_id = ${grant_id}`
+/** The OAuth server ends a grant, because the app gave a token back or used one twice: its id is known to it alone. */
+export const endGrant = async (tx: Transaction, grant_id: string): Promise<Pick<GrantRow, 'project_id' | 'id' | 'user_id'> | null> => {
+  await dropWhatGrantMade(tx, grant_id)
+  return tx.first`delete from oauth_grants where grant_id = ${grant_id} returning project_id, id, user_id`
+}
 
-export interface NewGrant extends Omit<GrantRow, 'created_at' | 'last_used_at'> {}
+/** Its tokens, and the keys that the app made for itself. */
+async function dropWhatGrantMade(tx: Transaction, grant_id: string): Promise<void> {
+  await tx.run`delete from oauth_records where grant_id = ${grant_id}`
+  await tx.run`delete from api_keys where grant_id = ${grant_id}`
+}
+
+export interface NewGrant extends Omit<GrantRow, 'id' | 'created_at' | 'last_used_at'> {}
 
 export const insertGrant = (tx: Transaction, grant: NewGrant) => tx.run`
-  insert into oauth_grants (project_id, grant_id, user_id, client_id, client_name, scopes, created_at)
-  values (${grant.project_id}, ${grant.grant_id}, ${grant.user_id}, ${grant.client_id}, ${grant.client_name}, ${grant.scopes}, ${tx.now})`
+  insert into oauth_grants (project_id, id, grant_id, user_id, client_id, client_name, scopes, created_at)
+  values (${grant.project_id}, ${newId<'app'>()}, ${grant.grant_id}, ${grant.user_id}, ${grant.client_id}, ${grant.client_name}, ${grant.scopes}, ${tx.now})`
 
 /**
  * One look tells all: the token is there, and so are the grant, the membership, the project, and a person who is not switched off.
@@ -88,11 +98,23 @@ export const listGrantsOf = (db: Queryable, user_id: UserId) => db.many<GrantVie
   from oauth_grants g join projects p on p.id = g.project_id and p.deleted_at is null
   where g.user_id = ${user_id} order by g.created_at desc, g.grant_id limit 1000`
 
-/** Every token of it goes, too. Null when this person has no such grant. */
+/** The apps in a project, whoever let them in, newest first. */
+export const pageGrants = (db: Queryable, project_id: ProjectId, after: string | null, limit: number) => db.many<GrantRow>`
+  select * from oauth_grants where project_id = ${project_id} ${after === null ? nothing : sql`and id < ${after}`} order by id desc limit ${limit}`
+
+/** Everything that it made goes, too. */
+export const deleteGrant = async (tx: Transaction, project_id: ProjectId, id: AppId): Promise<boolean> => {
+  const gone = await tx.first<{ grant_id: string }>`
+    delete from oauth_grants where project_id = ${project_id} and id = ${id} returning grant_id`
+  if (gone) await dropWhatGrantMade(tx, gone.grant_id)
+  return gone !== null
+}
+
+/** Everything that it made goes, too. Null when this person has no such grant. */
 export const deleteGrantOf = async (tx: Transaction, user_id: UserId, grant_id: string): Promise<ProjectId | null> => {
   const gone = await tx.first<{ project_id: ProjectId }>`
     delete from oauth_grants where user_id = ${user_id} and grant_id = ${grant_id} returning project_id`
-  if (gone) await tx.run`delete from oauth_records where grant_id = ${grant_id}`
+  if (gone) await dropWhatGrantMade(tx, grant_id)
   return gone?.project_id ?? null
 }
 

@@ -1,6 +1,8 @@
+import { z } from 'zod'
 import type { Config } from '../../base/config.ts'
-import type { ProjectId, UserId } from '../../base/ids.ts'
-import type { Role, Scope } from '../../operations/context.ts'
+import { type AppId, idOf, type ProjectId, type UserId } from '../../base/ids.ts'
+import { type Role, type Scope, scopes } from '../../operations/context.ts'
+import { timestamp } from '../../operations/schemas.ts'
 
 type Urls = Pick<Config, 'PUBLIC_URL' | 'API_URL' | 'AUTH_URL' | 'MCP_URL'>
 
@@ -19,6 +21,7 @@ export const resourceNamed = (config: Urls, identifier: string): string | null =
 /** An app that somebody let into a project. */
 export interface GrantRow {
   project_id: ProjectId
+  id: AppId
   grant_id: string
   user_id: UserId
   client_id: string
@@ -27,6 +30,18 @@ export interface GrantRow {
   created_at: Date
   last_used_at: Date | null
 }
+
+export const App = z
+  .object({
+    id: idOf('app'),
+    client_id: z.string(),
+    client_name: z.string().meta({ description: 'As the app calls itself' }),
+    user_id: idOf('usr').meta({ description: 'Who let it in, and whose role it cannot exceed' }),
+    scopes: z.array(z.enum(scopes)),
+    created_at: timestamp,
+    last_used_at: timestamp.nullable(),
+  })
+  .meta({ id: 'App' })
 
 /** A grant with the name of the project that it opens. */
 export interface GrantView extends GrantRow {

@@ -2,12 +2,15 @@ import type { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import Provider, { type Configuration, errors, type FindAccount, type KoaContextWithOIDC } from 'oidc-provider'
 import { parseId } from '../../base/ids.ts'
+import type { Log } from '../../base/log.ts'
 import { makeSecret } from '../../base/secrets.ts'
+import { isConnectionLoss } from '../../database/database.ts'
 import { type Services, scopes } from '../../operations/context.ts'
 import { findUser } from '../identity/index.ts'
 import { createAdapter } from './adapter.ts'
 import { checkClient } from './client-rules.ts'
-import { createMetadataFetch } from './metadata-fetch.ts'
+import { stayUntilDecided } from './leaving.ts'
+import { createMetadataFetch, maxDocumentBytes } from './metadata-fetch.ts'
 import { resourceNamed } from './oauth.ts'
 import { isGrantLive } from './oauth-queries.ts'
 import { signingKeyOf } from './signing-key.ts'
@@ -36,6 +39,8 @@ export interface ShownError {
   status: number
   error: string
   description: string
+  /** Where the app would have us send them on to. */
+  leads_to?: string
 }
 export type ShowError = (request: IncomingMessage, error: ShownError) => void
 
@@ -60,12 +65,32 @@ export function createOAuthProvider(parts: Parts, showError: ShowError): OAuthPr
       showError(ctx.req, { status: ctx.status, error: out.error, description: out.error_description ?? '' })
     },
   })
-  provider.on('server_error', (_ctx, error: Error) => log.error({ reason: error.message, stack: error.stack }, 'the OAuth server failed'))
+  tellOfOutages(provider, log)
   // Without a listener, Koa writes to the terminal what goes wrong outside the endpoints, as when a browser hangs up.
   const emitter: EventEmitter = provider
   emitter.on('error', (error: Error) => log.warn({ reason: error.message }, 'an OAuth answer was not finished'))
   answerAs(provider, config.AUTH_URL)
+  stayUntilDecided(provider, { asksAt: paths.interaction, show: (request, refusal) => showError(request, { status: 400, ...refusal }) })
   return provider
+}
+
+/** RFC 6749 section 5.2 has no error for a server in trouble; this one is of section 4.1.2.1, and clients know it. */
+export const away = { error: 'temporarily_unavailable', error_description: 'the database cannot be reached just now' }
+
+/** A database that is away for a moment is no failure of ours to look into, and the client is told to come back. */
+function tellOfOutages(provider: OAuthProvider, log: Log): void {
+  const outages = new WeakSet<object>()
+  provider.on('server_error', (ctx, error: Error) => {
+    if (isConnectionLoss(error)) outages.add(ctx.req)
+    else log.error({ reason: error.message, stack: error.stack }, 'the OAuth server failed')
+  })
+  provider.use(async (ctx, next) => {
+    await next()
+    if (!outages.has(ctx.req) || ctx.respond === false) return
+    ctx.status = 503
+    ctx.set('retry-after', '2')
+    ctx.body = away
+  })
 }
 
 /** What the outside calls us is configuration: neither a Host header nor a proxy's word decides where links and cookies go. */
@@ -130,7 +155,7 @@ const fixed = {
     const grantId = ctx.oidc.result?.consent?.grantId
     return grantId === undefined ? undefined : ctx.oidc.provider.Grant.find(grantId)
   },
-  fetchResponseBodyLimits: { 'client_id metadata document': 5 * 1024, jwks_uri: 64 * 1024, sector_identifier_uri: 5 * 1024 },
+  fetchResponseBodyLimits: { 'client_id metadata document': maxDocumentBytes },
 } satisfies Configuration
 
 function featuresFor({ config, database }: Parts): NonNullable<Configuration['features']> {

@@ -1,9 +1,11 @@
 import { newId } from '../../base/ids.ts'
+import { priceOf } from '../../base/plans.ts'
 import type { Transaction } from '../../database/database.ts'
 import type { Context } from '../../operations/context.ts'
-import { creditEmails, lookAhead, type Reserved, reserveEmails } from '../usage/index.ts'
+import { type Allowance, creditEmails, lookAhead, type Reserved, reserveEmails } from '../usage/index.ts'
 import { type Charged, charge } from './charge.ts'
-import { type ChallengeRow, formatReceipt, type Purchase, priceOf } from './payment.ts'
+import { ownMailboxOf } from './own-mailbox.ts'
+import { type ChallengeRow, formatReceipt, type Purchase } from './payment.ts'
 import { type Lack, paymentError, unclearPayment } from './payment-error.ts'
 import { claimChallenge, closeChallenge, markPaid } from './payment-queries.ts'
 import { type BadCredential, type GoodCredential, verifyCredential } from './verify-credential.ts'
@@ -42,9 +44,11 @@ export async function bookEmails<Result>(context: Context, purchase: Purchase, w
 const usedUp: BadCredential = { problem: 'invalid-challenge', detail: 'This challenge has been used already.' }
 const tooLittle: BadCredential = { problem: 'payment-insufficient', detail: 'More is due now than this challenge was for.' }
 
+const allowanceOf = ({ caller }: Context): Allowance => ({ project_id: caller.project_id, mailbox_id: ownMailboxOf(caller) })
+
 /** `lack` is null when nobody has looked yet; by now there may be room, and then the credential is all that was wrong. */
 async function refusalOf(context: Context, purchase: Purchase, lack: Lack | null, bad: BadCredential | null): Promise<Error> {
-  const standing = lack ?? (await lookAhead(context, { project_id: context.caller.project_id, count: purchase.count }))
+  const standing = lack ?? (await lookAhead(context, { ...allowanceOf(context), count: purchase.count }))
   const found = standing.outcome === 'fits' ? { outcome: 'limit_exceeded' as const, excess: 0 } : standing
   return paymentError(context, purchase, { lack: found, ...(bad ?? { problem: 'payment-required' as const }) })
 }
@@ -70,7 +74,7 @@ function book<Result>(context: Context, { count }: Purchase, work: Work<Result>,
   return context.database.transaction(async (tx) => {
     const reservation_id = newId()
     const result = await work(tx, reservation_id)
-    const booking = { project_id: context.caller.project_id, reservation_id, count }
+    const booking = { ...allowanceOf(context), reservation_id, count }
     const reserved = paid ? await reservePaid(context, tx, booking, paid.challenge) : await reserveEmails(context, tx, booking)
     if (reserved.outcome !== 'reserved') throw new NoRoom(reserved)
     if (paid && !(await markPaid(tx, paid.challenge, paid.reference))) throw new Spent()
@@ -123,7 +127,7 @@ const kept = ({ emails }: ChallengeRow): BadCredential => ({
 /** The money was taken and nothing was sent for it: the e-mails that it pays for may be sent later this month. */
 export const keepAsAllowance = ({ database }: Pick<Context, 'database'>, challenge: ChallengeRow, reference: string): Promise<void> =>
   database.transaction(async (tx) => {
-    if (await markPaid(tx, challenge, reference)) await creditEmails(tx, challenge.project_id, challenge.emails)
+    if (await markPaid(tx, challenge, reference)) await creditEmails(tx, challenge, challenge.emails)
   })
 
 interface Failure {

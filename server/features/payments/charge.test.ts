@@ -148,7 +148,7 @@ test('a crash between charge and booking: the same credential goes on where it s
   // As a process that died just before its last commit leaves it.
   await app.services.database.transaction(async (tx) => {
     await tx.run`update payment_challenges set status = 'charging', reference = null, consumed_at = null where project_id = ${project.id}`
-    await tx.run`update usage_periods set used = 100, paid = 0 where project_id = ${project.id}`
+    await tx.run`update usage_periods set used = 100, paid = 0, paid_used = 0 where project_id = ${project.id}`
     await tx.run`delete from usage_reservations where project_id = ${project.id}`
   })
   clock.advance(60 * 60_000)

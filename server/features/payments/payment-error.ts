@@ -1,7 +1,9 @@
 import { ApiError } from '../../base/errors.ts'
+import { priceText } from '../../base/plans.ts'
 import type { Context } from '../../operations/context.ts'
 import { issueChallenge } from './challenge.ts'
-import { type ProblemName, type Purchase, priceText, problemOf } from './payment.ts'
+import { ownMailboxOf } from './own-mailbox.ts'
+import { type ProblemName, type Purchase, problemOf } from './payment.ts'
 
 export interface Lack {
   outcome: 'limit_exceeded' | 'spending_cap_reached'
@@ -16,24 +18,34 @@ export interface Refusal {
   detail?: string
 }
 
-const why = {
-  limit_exceeded: 'The plan has no room left for this month',
-  spending_cap_reached: 'The plan is used up, and so is the monthly cap on overage',
+const pay = 'Pay for this request with the challenge in WWW-Authenticate'
+/** What is used up, what helps, and whom to ask where nothing can be paid. */
+const reasons = {
+  limit_exceeded: {
+    why: 'The plan has no room left for this month',
+    ways: `${pay}, enable overage, or subscribe to a larger plan.`,
+    ask: 'Ask the operator of this installation for a larger plan.',
+  },
+  spending_cap_reached: {
+    why: 'The plan is used up, and so is the monthly cap on overage',
+    ways: `${pay}, raise the cap, or subscribe to a larger plan.`,
+    ask: 'Ask the operator of this installation for a larger plan.',
+  },
+  agent: {
+    why: 'There is no room left this month for an agent without the scope "send"',
+    ways: `${pay}, or ask the person it belongs to for the scope "send".`,
+    ask: 'Ask the person it belongs to for the scope "send".',
+  },
 } as const
 
 /** 402 with a challenge that pays for this very request. Where nothing can be paid, it says whom to ask. */
 export async function paymentError(context: Context, purchase: Purchase, { lack, problem, detail }: Refusal): Promise<ApiError> {
   const { config } = context
   const { outcome, excess } = lack
-  const short =
-    excess === 0 ? '' : `${why[outcome]}: ${excess} of ${purchase.count} ${purchase.count === 1 ? 'e-mail' : 'e-mails'} did not fit.`
-  if (config.PAYMENTS === 'off')
-    return new ApiError(outcome, `${short} Ask the operator of this installation for a larger plan.`, { headers: noStore })
+  const { why, ways, ask } = reasons[ownMailboxOf(context.caller) === null ? outcome : 'agent']
+  const short = excess === 0 ? '' : `${why}: ${excess} of ${purchase.count} ${purchase.count === 1 ? 'e-mail' : 'e-mails'} did not fit.`
+  if (config.PAYMENTS === 'off') return new ApiError(outcome, `${short} ${ask}`, { headers: noStore })
   const offer = await issueChallenge(context, purchase, Math.max(1, excess))
-  const ways =
-    outcome === 'limit_exceeded'
-      ? 'Pay for this request with the challenge in WWW-Authenticate, enable overage, or subscribe to a larger plan.'
-      : 'Pay for this request with the challenge in WWW-Authenticate, raise the cap, or subscribe to a larger plan.'
   return new ApiError(outcome, [detail, short, ways].filter(Boolean).join(' '), {
     headers: { ...noStore, 'www-authenticate': offer.header },
     problem: problemOf(problem, offer.id),

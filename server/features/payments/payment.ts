@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { KeyId, ProjectId, UserId } from '../../base/ids.ts'
+import type { KeyId, MailboxId, ProjectId, UserId } from '../../base/ids.ts'
 
 /**
  * The Payment scheme of HTTP (draft-httpauth-payment-01) with the method stripe (draft-stripe-charge-00): a 402 carries a challenge, the
@@ -16,6 +16,8 @@ export interface ChallengeRow {
   id: string
   key_id: KeyId | null
   user_id: UserId
+  /** The agent's own, when it was asked to pay without having the scope to send. */
+  mailbox_id: MailboxId | null
   operation: string
   target: string
   emails: number
@@ -38,11 +40,6 @@ export interface Purchase {
 export const challengeLastsMs = 10 * 60_000
 /** The card processor remembers an idempotency key for a day; a little less is safe. */
 export const retryLastsMs = 23 * 3_600_000
-
-const minimumCents = 50
-/** $0.003 for each e-mail, and at least $0.50. */
-export const priceOf = (emails: number): number => Math.max(minimumCents, Math.ceil((emails * 3) / 10))
-export const priceText = '$0.003 per e-mail, at least $0.50'
 
 export const problems = {
   'payment-required': 'Payment Required',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { challengesOf, credentialFor, sender, startPayable, usageOf, useUp } from '../../../tests/support/payable.ts'
 import { createTestClock, startApp } from '../../../tests/support/posthaste.ts'
+import type { TestProject } from '../../../tests/support/project.ts'
 
 const clock = createTestClock()
 const app = await startApp({}, { clock })
@@ -47,6 +48,34 @@ const altered: [string, string, (parts: Parts) => unknown][] = [
   ['another header', 'invalid-challenge', (p) => ({ ...p, challenge: { ...p.challenge, header: 'X-Payment' } })],
   ['no header', 'invalid-challenge', ({ challenge: { header: _, ...challenge }, payload }) => ({ challenge, payload })],
   ['something opaque', 'invalid-challenge', (p) => ({ ...p, challenge: { ...p.challenge, opaque: 'e30' } })],
+  // The same text under the HMAC, cut in other places.
+  [
+    'a realm that holds the method',
+    'invalid-challenge',
+    ({ challenge: { id, realm, request, expires, digest, header }, payload }) => ({
+      challenge: {
+        ...{
+          id,
+          realm: `${realm}|stripe`,
+          method: 'charge',
+          intent: request,
+          request: expires,
+          expires: digest,
+          digest: '',
+          opaque: header,
+        },
+      },
+      payload,
+    }),
+  ],
+  [
+    'a request that holds its end',
+    'invalid-challenge',
+    ({ challenge: { request, expires, digest, header, ...rest }, payload }) => ({
+      challenge: { ...rest, request: `${request}|${expires}`, expires: digest, digest: '', opaque: header },
+      payload,
+    }),
+  ],
   ['a number for a text', 'malformed-credential', (p) => ({ ...p, challenge: { ...p.challenge, realm: 5 } })],
   ['no challenge', 'malformed-credential', ({ payload }) => ({ payload })],
   ['nothing', 'malformed-credential', () => null],
@@ -60,8 +89,9 @@ const altered: [string, string, (parts: Parts) => unknown][] = [
 
 test('whatever is altered in a credential, it is refused with a fresh challenge, and the right one still works', async () => {
   const { project, send, pay } = await newSender()
-  const good = credentialFor(await send({ count: 2 }), 'spt_good')
+  let good = ''
   for (const [what, name, alter] of altered) {
+    good = credentialFor(await send({ count: 2 }), 'spt_good')
     const refusal = await pay({ count: 2 }, close(alter(open(good))))
     assert.deepEqual([refusal.status, refusal.body.type], [402, problem(name)], what)
     assert.equal(refusal.body.error.code, 'limit_exceeded')
@@ -157,5 +187,22 @@ test('when the answer is lost, the same credential goes on, even after ten minut
   const found = await pay({ count: 1 }, credential)
   assert.equal(found.status, 202)
   assert.ok(found.headers.get('payment-receipt'))
+  assert.deepEqual(await usageOf(app, project), { used: 101, overage: 0, paid: 1 })
+})
+
+test('at most twenty are open in a project: one more ends the oldest', async () => {
+  const { project, send, pay } = await newSender()
+  const other = await newSender()
+  await other.send({ count: 1 })
+  const oldest = credentialFor(await send({ count: 1 }), 'spt_good')
+  const second = credentialFor(await send({ count: 1 }), 'spt_good')
+  for (let more = 0; more < 19; more++) await send({ count: 1 })
+  const opened = async (whose: TestProject) => (await challengesOf(app, whose)).filter(({ status }) => status === 'open').length
+  assert.deepEqual([await opened(project), await opened(other.project)], [20, 1])
+  assert.equal((await pay({ count: 1 }, second)).status, 202)
+  const { status, body } = await pay({ count: 1 }, oldest)
+  assert.deepEqual([status, body.type], [402, problem('invalid-challenge')])
+  await Promise.all(Array.from({ length: 60 }, () => send({ count: 1 })))
+  assert.equal(await opened(project), 20)
   assert.deepEqual(await usageOf(app, project), { used: 101, overage: 0, paid: 1 })
 })

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { hashOfSecret } from '../../base/secrets.ts'
 import type { Context, Services } from '../../operations/context.ts'
-import { challengeIdOf, externalIdOf } from './challenge.ts'
+import { challengeIdOf, externalIdOf, ourWords } from './challenge.ts'
 import {
   type ChallengeParams,
   type ChallengeRow,
@@ -39,6 +39,8 @@ export async function verifyCredential(context: Context, purchase: Purchase, tex
       'The credential is not base64url JSON with challenge and payload. Pay for the challenge in this answer.',
     )
   if (!isOurs(context, credential.challenge)) return notOurs
+  const externalId = externalIdOf(credential.challenge)
+  if (externalId === null) return notOurs
   const challenge = await findChallenge(context.database, context.caller.project_id, credential.challenge.id)
   if (!challenge) return notOurs
   const payload = Payload.safeParse(credential.payload)
@@ -48,11 +50,16 @@ export async function verifyCredential(context: Context, purchase: Purchase, tex
   const { spt } = payload.data
   const token_hash = hashOfSecret(spt)
   const problem = stateProblem(challenge, token_hash, context.clock.now())
-  return problem ?? { challenge, spt, token_hash, externalId: externalIdOf(credential.challenge) }
+  return problem ?? { challenge, spt, token_hash, externalId }
 }
 
-/** Compared in constant time: how far a guess was right is nobody's business. */
-export function isOurs(services: Pick<Services, 'secrets'>, { id, ...params }: ChallengeParams): boolean {
+/**
+ * Says what ours say, and nothing that could be read in two ways: the HMAC is over the values with a | between them. Compared in constant
+ * time: how far a guess was right is nobody's business.
+ */
+export function isOurs(services: Pick<Services, 'secrets' | 'config'>, { id, description: _, ...params }: ChallengeParams): boolean {
+  if (Object.entries(ourWords(services.config)).some(([name, word]) => params[name as keyof typeof params] !== word)) return false
+  if (Object.values(params).some((value) => value?.includes('|'))) return false
   const given = Buffer.from(id, 'base64url')
   const right = challengeIdOf(services, params)
   return given.length === right.length && timingSafeEqual(given, right) && given.toString('base64url') === id

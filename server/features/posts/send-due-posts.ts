@@ -53,7 +53,7 @@ async function begin(services: Services, tx: Transaction, key: PostKey): Promise
   const sendable = await findSendable(tx, key).catch(asProblem)
   if (typeof sendable === 'string') return sendable
   const { project_id } = key
-  const reserved = await reserveEmails(services, tx, { project_id, reservation_id: newId(), count: sendable.recipients })
+  const reserved = await reserveEmails(services, tx, { project_id, mailbox_id: null, reservation_id: newId(), count: sendable.recipients })
   if (reserved.outcome !== 'reserved') {
     const why = reserved.outcome === 'limit_exceeded' ? 'The plan has no room left for this month' : 'The monthly cap on overage is reached'
     return `${why}: ${reserved.excess} of ${sendable.recipients} e-mails did not fit.`

@@ -42,14 +42,16 @@ export const sendPost = defineOperation({
     try {
       if (turn.key.begun !== null) {
         // The first request began it and died before it could say so.
-        await turn.key.finish(turn.key.begun, null)
-        return new Answer(await whatBecame(context, key, turn.key.begun), { isRepeat: true })
+        await turn.key.finish(turn.key.begun)
+        return new Answer(await whatBecame(context, key, turn.key.begun), { isRepeat: true, receipt: turn.key.receipt })
       }
       const { broadcast_id, recipients, receipt } = await bookAndBegin(context, key)
-      await turn.key.finish(broadcast_id, receipt)
+      if (receipt !== null) await turn.key.noteReceipt(receipt)
+      await turn.key.finish(broadcast_id)
       return new Answer({ status: 'sending' satisfies PostState, recipients }, { receipt })
     } catch (error) {
-      await turn.key.giveBack()
+      // When not even that works, the lease runs out; what went wrong first tells more.
+      await turn.key.giveBack().catch(() => {})
       throw error
     }
   },

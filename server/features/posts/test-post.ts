@@ -58,7 +58,12 @@ async function refuseSuppressed({ database, caller }: Context, { to }: z.output<
 
 /** Copies do not come back: a stranger's address in `to` costs what any other mail costs. */
 async function book(context: Context, tx: Transaction, count: number): Promise<void> {
-  const reserved = await reserveEmails(context, tx, { project_id: context.caller.project_id, reservation_id: newId(), count })
+  const reserved = await reserveEmails(context, tx, {
+    project_id: context.caller.project_id,
+    mailbox_id: null,
+    reservation_id: newId(),
+    count,
+  })
   if (reserved.outcome === 'reserved') return
   throw new ApiError(reserved.outcome, `The plan has no room left for this month: ${reserved.excess} of ${count} test copies did not fit.`)
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { startApp } from '../../../tests/support/posthaste.ts'
 import { speaking } from '../../../tests/support/project.ts'
 import { formatId, parseId } from '../../base/ids.ts'
+import { scopes } from '../../operations/context.ts'
 import { findInstance } from '../identity/index.ts'
 import { insertToken, makeKey } from '../tokens/index.ts'
 
@@ -23,6 +24,17 @@ test('a project is made for the key’s maker, who owns it, and the key stays wh
   assert.equal(again.slug, 'cafe-friends-2')
   assert.equal((await project.post('/api/projects', { name: '日本語' })).body.slug, 'project')
   assert.deepEqual((await app.services.database.many`select 1 from api_keys where project_id = ${parseId('prj', id)}`).length, 0)
+  assert.deepEqual(await project.events(), [])
+})
+
+test('a key for it is made with the key that made it, and works there', async () => {
+  const project = await app.newProject()
+  const { body: made } = await project.post('/api/projects', { name: 'Reachable' })
+  const { status, body: token } = await project.post('/api/tokens', { name: 'Bot', scope: 'read,write', project_id: made.id })
+  assert.equal(status, 201)
+  const there = speaking(app.url, token.key)
+  assert.equal((await there.get('/api/me')).body.project.id, made.id)
+  assert.equal((await there.post('/lists', { name: 'First' })).status, 201)
   assert.deepEqual(await project.events(), [])
 })
 
@@ -48,7 +60,7 @@ test('what the owner of the installation makes is unlimited', async () => {
   const key = makeKey(false)
   const { owner_project_id: project_id, owner_id: user_id } = instance
   await database.transaction((tx) =>
-    insertToken(tx, { project_id, user_id, name: 'test', key, scopes: ['admin'], mailbox_id: null, expires_at: null }),
+    insertToken(tx, { project_id, user_id, name: 'test', key, scopes: [...scopes], mailbox_id: null, expires_at: null }),
   )
   assert.equal((await speaking(app.url, key).post('/api/projects', { name: 'Ours' })).body.plan, 'unlimited')
 })

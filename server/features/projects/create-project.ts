@@ -5,7 +5,7 @@ import { findInstance, freeSlug, insertProject } from '../identity/index.ts'
 import { NewProject, Project, toProject } from './project.ts'
 import { countOwnedProjects, findProject } from './project-queries.ts'
 
-/** Each comes with a plan of its own: nobody needs so many but to add up what is free. */
+/** Nobody needs so many. */
 const maxOwned = 100
 
 export const createProject = defineOperation({
@@ -14,8 +14,10 @@ export const createProject = defineOperation({
   path: '/api/projects',
   base: 'identity',
   scope: 'admin',
+  actsForPerson: true,
   summary: 'Create a project',
-  description: 'The caller becomes its owner. The key that asks stays with its own project: make one for the new project in its settings.',
+  description:
+    'The caller becomes its owner. The key that asks stays with its own project; POST /api/tokens with this `project_id` makes one for the new project. Projects of one owner on the free plan share one allowance.',
   body: NewProject,
   result: Project,
   status: 201,

@@ -4,10 +4,12 @@ import { makeFixtures } from '../../../tests/support/operations.ts'
 import { startApp } from '../../../tests/support/posthaste.ts'
 import { speaking, type TestProject } from '../../../tests/support/project.ts'
 import { until } from '../../../tests/support/until.ts'
-import { formatId, type ProjectId } from '../../base/ids.ts'
+import { formatId, newId, type ProjectId } from '../../base/ids.ts'
 import type { Database } from '../../database/database.ts'
+import { scopes } from '../../operations/context.ts'
 import { findInstance } from '../identity/index.ts'
 import { insertToken, makeKey } from '../tokens/index.ts'
+import { periodStart } from '../usage/usage.ts'
 import { purgeProject } from './index.ts'
 
 const app = await startApp()
@@ -34,15 +36,16 @@ async function fullProject(): Promise<TestProject> {
   await project.post(`/lists/${lists[0].id}/subscribers`, { email: 'unconfirmed@example.org' })
   await project.post('/invites', { email: `asked-${project.id}@example.org` })
   await database.run`
-    insert into oauth_grants (project_id, grant_id, user_id, client_id, client_name, scopes, created_at)
-    values (${project.id}, ${project.id}, ${project.user_id}, 'app', 'App', '{read}', now())`
-  await database.run`insert into usage_periods (project_id, period_start, used) values (${project.id}, now(), 3)`
+    insert into oauth_grants (project_id, id, grant_id, user_id, client_id, client_name, scopes, created_at)
+    values (${project.id}, ${newId()}, ${project.id}, ${project.user_id}, 'app', 'App', '{read}', now())`
   await until('the feed is filed', async () => (await rowsOf(project.id)).list_activity === 2)
   return project
 }
 
 const path = (project: TestProject) => `/api/projects/${formatId('prj', project.id)}`
 const remaining = { events: 1 }
+/** What was sent lately still counts for the owner. */
+const remainingOfSender = { events: 1, usage_periods: 1 }
 
 test('a deleted project is over at once: its event tells, and no key of anybody opens it', async () => {
   const project = await fullProject()
@@ -77,7 +80,7 @@ test('the scheduler purges it: nothing of the tenant is left, and nothing of oth
     assert.ok(filled.includes(table), table)
   const before = await rowsOf(other.id)
   await project.delete(path(project))
-  await until('only the last event is left', async () => JSON.stringify(await rowsOf(project.id)) === JSON.stringify(remaining), {
+  await until('only the last event is left', async () => JSON.stringify(await rowsOf(project.id)) === JSON.stringify(remainingOfSender), {
     withinMs: 30_000,
     everyMs: 100,
   })
@@ -112,9 +115,9 @@ test('a purge that is interrupted goes on, and one more finds nothing to do', as
     if (isDone) break
     assert.notEqual((await database.first<{ name: string }>`select name from projects where id = ${project.id}`)?.name, '')
   }
-  assert.deepEqual(await rowsOf(project.id), {})
+  assert.deepEqual(await rowsOf(project.id), { usage_periods: 1 })
   await purgeProject.run(app.services, { project_id: project.id })
-  assert.deepEqual(await rowsOf(project.id), {})
+  assert.deepEqual(await rowsOf(project.id), { usage_periods: 1 })
 })
 
 test('what came late is swept up at night, and projects that were merged, or live, are left alone', async () => {
@@ -155,6 +158,25 @@ test('what is still to be paid outlives the project until it is settled, and no 
   assert.deepEqual(await rowsOf(free.id), remaining)
 })
 
+test('what was sent this month and last counts on for the owner, and payments for a year and a half; then they go', async () => {
+  const project = await app.newProject()
+  const start = periodStart(app.clock.now())
+  for (const back of [0, 1, 2])
+    await database.run`
+      insert into usage_periods (project_id, period_start, used)
+      values (${project.id}, ${new Date(Date.UTC(start.getUTCFullYear(), start.getUTCMonth() - back, 1))}, 7)`
+  for (const status of ['open', 'closed', 'charging', 'paid'])
+    await database.run`
+      insert into payment_challenges (project_id, id, user_id, operation, target, emails, amount_cents, body_digest, status, created_at, expires_at)
+      values (${project.id}, ${newId()}, ${project.user_id}, 'emails.send', '', 1, 50, '', ${status}, now(), now())`
+  await project.delete(path(project))
+  await purgeProject.run(app.services, { project_id: project.id })
+  assert.deepEqual(await rowsOf(project.id), { events: 1, payment_challenges: 2, usage_periods: 2 })
+  await database.run`update usage_periods set period_start = period_start - interval '3 months' where project_id = ${project.id}`
+  await purgeProject.run(app.services, {})
+  assert.deepEqual(await rowsOf(project.id), { events: 1, payment_challenges: 2 })
+})
+
 test('rows that refer to one another go in the right order, also in tables made tomorrow', async () => {
   const project = await app.newProject()
   await database.execute(
@@ -185,7 +207,7 @@ test('only an owner may, only from within, and never the first project of the in
   const { owner_project_id: project_id, owner_id: user_id } = (await findInstance(database)) ?? assert.fail()
   const key = makeKey(false)
   await database.transaction((tx) =>
-    insertToken(tx, { project_id, user_id, name: 'test', key, scopes: ['admin'], mailbox_id: null, expires_at: null }),
+    insertToken(tx, { project_id, user_id, name: 'test', key, scopes: [...scopes], mailbox_id: null, expires_at: null }),
   )
   const first = await speaking(app.url, key).delete(`/api/projects/${formatId('prj', project_id)}`)
   assert.deepEqual([first.status, first.body.error.code], [422, 'validation_error'])

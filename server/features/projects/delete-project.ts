@@ -12,6 +12,7 @@ export const deleteProject = defineOperation({
   path: '/api/projects/{id}',
   base: 'identity',
   scope: 'admin',
+  actsForPerson: true,
   summary: 'Delete the project with everything in it',
   description:
     'For owners. Lists, subscribers, contacts, mailboxes, mail and keys are gone for good; every key stops within a second. A credential reaches its own project only.',

@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { standsForPerson } from '../../operations/context.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
 import { idPosition, Page, pageOf, pageQuery, parseCursor, unpagedLimit } from '../../operations/page.ts'
-import { Project, standsForPerson, toProject } from './project.ts'
+import { Project, toProject } from './project.ts'
 import { pageProjects } from './project-queries.ts'
 
 export const listProjects = defineOperation({

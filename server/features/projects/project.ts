@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { idOf, type ProjectId, type UserId } from '../../base/ids.ts'
-import { type Caller, type Role, roleScopes, roles } from '../../operations/context.ts'
+import { type Role, roles } from '../../operations/context.ts'
 import { line, timestamp } from '../../operations/schemas.ts'
 
 /** A project as one of its members sees it. */
@@ -33,10 +33,3 @@ export const Project = z
 export const NewProject = z.object({ name: line(200) })
 
 export const toProject = (row: ProjectRow): z.output<typeof Project> => ({ ...row, space: `${row.owner}/${row.slug}` })
-
-/**
- * A credential that may do all that its owner may, as a browser that is signed in. A lesser key was handed out for one thing: it neither
- * sees what else its maker has, nor ends their membership.
- */
-export const standsForPerson = (caller: Pick<Caller, 'role' | 'scopes' | 'mailbox_id'>): boolean =>
-  caller.mailbox_id === null && roleScopes[caller.role].every((scope) => caller.scopes.includes(scope))

@@ -16,16 +16,16 @@ export const purgeProject = defineJob<{ project_id?: ProjectId }>({
   schedule: '10 4 * * *',
   async run({ database, clock }, { project_id }) {
     const projects = project_id ? [project_id] : (await unpurgedProjects(database, clock.now())).map(({ id }) => id)
-    for (const id of projects) await purge(database, id)
+    for (const id of projects) await purge(database, id, clock.now())
   },
 })
 
-async function purge(database: Database, project_id: ProjectId): Promise<void> {
+async function purge(database: Database, project_id: ProjectId, now: Date): Promise<void> {
   if (!(await isTombstone(database, project_id))) return
   let tables = (await tenantTables(database)).map(({ name }) => name)
   while (tables.length > 0) {
     const blocked: string[] = []
-    for (const table of tables) if (!(await emptyTable(database, table, project_id))) blocked.push(table)
+    for (const table of tables) if (!(await emptyTable(database, table, { project_id, now }))) blocked.push(table)
     // Rows that others refer to go after those; when nothing moves any more, somebody must look.
     if (blocked.length === tables.length) throw new Error(`the rows of ${blocked.join(', ')} refer to one another and cannot be purged`)
     tables = blocked
@@ -35,20 +35,23 @@ async function purge(database: Database, project_id: ProjectId): Promise<void> {
 
 const isUnbilled = 'overage > 0 and billed_at is null'
 
-/** What must outlive the project for a while, and who ends it. */
+/** What must outlive the project for a while, and who ends it. `$1` is the project, `$2` today. */
 const kept: Record<string, string> = {
   // Every consumer is to read that the project ended; the outbox forgets it in its own time.
   events: `type = 'project.deleted'`,
   // Billing ends the subscription, bills the last month and looks what became of a charge; then these go, too.
   billing_accounts: `coalesce(status in ('active', 'trialing', 'past_due'), false)
     or exists (select 1 from usage_periods u where u.project_id = $1 and ${isUnbilled})`,
-  usage_periods: isUnbilled,
-  payment_challenges: `status = 'charging'`,
+  // Lately sent, it counts for its owner, whose free plan is one for all projects.
+  usage_periods: `${isUnbilled} or period_start >= date_trunc('month', $2::timestamptz, 'UTC') - interval '1 month'`,
+  // A payment is kept as long as its reference may be asked for; the job that prunes them ends it.
+  payment_challenges: `status in ('charging', 'paid')`,
 }
 
 /** False when rows of another table refer to these. */
-async function emptyTable(database: Database, table: string, project_id: ProjectId): Promise<boolean> {
+async function emptyTable(database: Database, table: string, { project_id, now }: { project_id: ProjectId; now: Date }): Promise<boolean> {
   const which = kept[table] ? `project_id = $1 and not (${kept[table]})` : 'project_id = $1'
+  const values = which.includes('$2') ? [project_id, now] : [project_id]
   const name = `"${table.replaceAll('"', '""')}"`
   // The name of a table cannot be a parameter; it comes from the catalogue, and the project is one still.
   const statement = `
@@ -56,7 +59,7 @@ async function emptyTable(database: Database, table: string, project_id: Project
       delete from ${name} where ${which} and ctid = any(array(select ctid from ${name} where ${which} limit ${chunk})) returning 1)
     select count(*) as removed from gone`
   try {
-    for (let removed = chunk; removed >= chunk; ) removed = Number((await database.execute(statement, [project_id])).rows[0]?.removed)
+    for (let removed = chunk; removed >= chunk; ) removed = Number((await database.execute(statement, values)).rows[0]?.removed)
     return true
   } catch (error) {
     if ((error as { code?: string }).code === foreignKeyViolation) return false

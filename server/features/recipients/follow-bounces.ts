@@ -54,6 +54,8 @@ async function tell(tx: Transaction, recipients: RecipientRow[]): Promise<void> 
       to: '$7',
       subject: '$8',
       message_id: '$9',
+      tag: null,
+      metadata: {},
     },
     rows: recipients.map((recipient) => {
       const { email_id, subscriber_id, contact_id, to, message_id } = recipientEventData(recipient)

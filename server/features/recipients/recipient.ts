@@ -41,4 +41,6 @@ export const recipientEventData = (row: RecipientRow) => ({
   to: row.email,
   subject: row.subject,
   message_id: `${formatId('dlv', row.id)}@${row.message_id_domain}`,
+  tag: null,
+  metadata: {},
 })

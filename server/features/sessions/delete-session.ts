@@ -10,6 +10,7 @@ export const deleteSession = defineOperation({
   path: '/api/sessions/{id}',
   base: 'identity',
   scope: 'admin',
+  actsForPerson: true,
   summary: 'Sign one browser of the key’s owner out',
   description: 'It is signed out at once. The ids are in `GET /api/sessions`.',
   params: z.object({ id: idOf('ses') }),

@@ -7,6 +7,7 @@ export const deleteSessions = defineOperation({
   path: '/api/sessions',
   base: 'identity',
   scope: 'admin',
+  actsForPerson: true,
   summary: 'Sign every browser of the key’s owner out',
   description: 'API keys and apps go on working; they are revoked one by one.',
   status: 204,

@@ -9,6 +9,7 @@ export const listSessions = defineOperation({
   path: '/api/sessions',
   base: 'identity',
   scope: 'admin',
+  actsForPerson: true,
   summary: 'The browsers that the key’s owner is signed in with, last used first',
   result: z.array(Session),
   status: 200,

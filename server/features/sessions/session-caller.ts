@@ -36,6 +36,7 @@ export async function findSessionCaller(
     ...found,
     user_id: session.user_id,
     key_id: null,
+    grant_id: null,
     counted_as: session.id,
     mailbox_id: null,
     agent_mailbox_id: null,

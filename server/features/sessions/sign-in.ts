@@ -1,4 +1,5 @@
 import type { UserId } from '../../base/ids.ts'
+import { hashOfSecret } from '../../base/secrets.ts'
 import type { Transaction } from '../../database/database.ts'
 import { leaveAuditRow } from '../../operations/audit.ts'
 import type { Services } from '../../operations/context.ts'
@@ -6,7 +7,6 @@ import {
   type CodeOutcome,
   findHomeProject,
   findOrCreatePerson,
-  findUserByAddress,
   issueCode,
   mayComeIn,
   type Notice,
@@ -28,26 +28,27 @@ interface Asked {
   binding: string
   /** As limits count it. */
   peer: string
+  /** What this browser was given when it last signed in, if it did. */
+  known: string | null
 }
 
 /**
  * Mails a code, or, where people come by invitation and this one has none, a mail that says so. Both ways do the same work and leave the
  * same answer: whether an address has an account is told to its mailbox alone.
  */
-export async function sendSignInCode(services: Services, { address, binding, peer }: Asked): Promise<void> {
+export async function sendSignInCode(services: Services, { address, binding, peer, known }: Asked): Promise<void> {
   const host = new URL(services.config.AUTH_URL).host
+  const isKnown = known !== null && isKnownBrowser(services, known, address.key)
   await services.database.transaction(async (tx) => {
-    const account = await findUserByAddress(tx, address.key)
     const isWelcome = await mayComeIn(services, tx, address.key)
-    // To the address as the account has it: two spellings that compare alike must not be two mailboxes with one account.
-    const to = account?.email ?? address.address
     await issueCode(services, tx, {
       purpose: 'sign_in',
       address,
       binding,
       ip: peer,
       isDecoy: !isWelcome,
-      notice: (code) => ({ ...(isWelcome ? codeNotice(host, code) : noAccountNotice(host)), to }),
+      isKnown,
+      notice: (code) => (isWelcome ? codeNotice(host, code) : noAccountNotice(host)),
     })
   })
 }
@@ -73,7 +74,13 @@ const noAccountNotice = (host: string): Omit<Notice, 'to'> => ({
   ],
 })
 
-export type SignInOutcome = { outcome: 'signed_in'; secret: string } | Exclude<CodeOutcome, { outcome: 'right' }>
+/** For a browser to keep after it has signed in: strangers who ask for codes do not use up its share. It opens nothing. */
+const markBrowser = ({ secrets }: Services, email_key: string): string => secrets.sign('known_browser', hashOfSecret(email_key))
+
+const isKnownBrowser = ({ secrets }: Services, known: string, email_key: string): boolean =>
+  secrets.verify('known_browser', known)?.equals(hashOfSecret(email_key)) === true
+
+export type SignInOutcome = { outcome: 'signed_in'; secret: string; known: string } | Exclude<CodeOutcome, { outcome: 'right' }>
 
 export async function signInWithCode(
   services: Services,
@@ -85,7 +92,7 @@ export async function signInWithCode(
     // Once more: an invitation may have been taken back since.
     if (!(await mayComeIn(services, tx, tried.email_key))) return { outcome: 'none' }
     const { user_id } = await findOrCreatePerson(tx, { address: tried.email, key: tried.email_key })
-    return { outcome: 'signed_in', secret: await start(tx, user_id, browser) }
+    return { outcome: 'signed_in', secret: await start(services, tx, { user_id, browser }), known: markBrowser(services, tried.email_key) }
   })
 }
 
@@ -93,10 +100,12 @@ export async function signInWithCode(
 export const signInWithLink = (services: Services, { secret, browser }: { secret: string; browser: Browser }): Promise<string | null> =>
   services.database.transaction(async (tx) => {
     const user_id = await takeSignInLink(tx, secret)
-    return user_id && start(tx, user_id, browser)
+    return user_id && start(services, tx, { user_id, browser })
   })
 
-async function start(tx: Transaction, user_id: UserId, { user_agent, ip, request_id }: Browser): Promise<string> {
+async function start({ log }: Services, tx: Transaction, { user_id, browser }: { user_id: UserId; browser: Browser }): Promise<string> {
+  const { user_agent, ip, request_id } = browser
+  tx.afterCommit(() => log.info({ user_id, request_id }, 'somebody signed in'))
   await noteForPerson(tx, { user_id, operation: 'sessions.create', request_id })
   return startSession(tx, { user_id, user_agent, ip })
 }

@@ -1,13 +1,19 @@
+import { ApiError } from '../../base/errors.ts'
 import { html } from '../../base/html.ts'
+import type { ProjectId } from '../../base/ids.ts'
 import type { Transaction } from '../../database/database.ts'
 import { countMessages, enqueueMessage } from '../../delivery/enqueue.ts'
 import type { Services } from '../../operations/context.ts'
 import type { ListRow } from '../lists/index.ts'
+import { findTerms } from '../usage/index.ts'
+import { planNamed } from '../usage/usage.ts'
 import { confirmUrl } from './confirm-token.ts'
 import type { SubscriberRow } from './subscriber.ts'
 
-/** Whoever is added and removed again and again, on whichever lists, is not to be bombed with our mail. */
-const maxPerDay = 5
+/** Whoever is added and removed again and again, on whichever lists of whichever projects, is not to be bombed with our mail. */
+const maxPerProject = 5
+const maxPerPerson = 10
+const dayMs = 24 * 3_600_000
 
 /**
  * The double opt-in mail. It never repeats the name that was given for the subscriber: strangers would use that to put their own
@@ -20,9 +26,11 @@ export async function sendConfirmationMail(
   subscriber: SubscriberRow,
 ): Promise<void> {
   const { project_id } = list
-  const since = new Date(tx.now.getTime() - 24 * 3_600_000)
-  const sent = await countMessages(tx, { project_id, kind: 'confirmation', recipient_key: subscriber.email_key as string, since })
-  if (sent >= maxPerDay) return
+  const since = new Date(tx.now.getTime() - dayMs)
+  const toPerson = { kind: 'confirmation', recipient_key: subscriber.email_key as string, since }
+  if ((await countMessages(tx, { ...toPerson, project_id })) >= maxPerProject) return
+  if ((await countMessages(tx, toPerson)) >= maxPerPerson) return
+  await refuseTooMany(services, tx, project_id, since)
   const url = confirmUrl(services, subscriber)
   const opening = list.confirmation_message ?? `Somebody, hopefully you, asked for ${list.name} to be sent to this address.`
   const closing = 'If it was not you, do nothing: without your confirmation you will not hear from us again.'
@@ -44,4 +52,15 @@ export async function sendConfirmationMail(
       headers: { 'Auto-Submitted': 'auto-generated' },
     },
   })
+}
+
+/** These mails are not counted against the plan, and say what the list's owner wants said: without a limit they would be free mail to strangers. */
+async function refuseTooMany({ config }: Pick<Services, 'config'>, tx: Transaction, project_id: ProjectId, since: Date): Promise<void> {
+  const { emails } = planNamed(config, (await findTerms(tx, project_id))?.plan ?? 'free')
+  if (emails === null || (await countMessages(tx, { kind: 'confirmation', since, project_id })) < emails) return
+  throw new ApiError(
+    'rate_limited',
+    `email: ${emails} people were asked to confirm within a day, as many as the plan has e-mails a month. Try again tomorrow, or take a larger plan.`,
+    { headers: { 'retry-after': '3600' } },
+  )
 }

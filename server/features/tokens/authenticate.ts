@@ -35,12 +35,24 @@ export async function findCallerOfKey(db: Queryable, project_id: ProjectId, id: 
   return token && (!token.expires_at || token.expires_at > now) ? callerOf(token) : null
 }
 
-const callerOf = ({ id, role, scopes, user_id, project_id, space, mailbox_id, agent_mailbox_id, expires_at }: LiveToken): Caller => ({
+const callerOf = ({
+  id,
+  role,
+  scopes,
+  user_id,
+  project_id,
+  space,
+  mailbox_id,
+  agent_mailbox_id,
+  grant_id,
+  expires_at,
+}: LiveToken): Caller => ({
   user_id,
   project_id,
   space,
   role,
   key_id: id,
+  grant_id,
   counted_as: id,
   mailbox_id,
   agent_mailbox_id,

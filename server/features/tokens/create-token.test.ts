@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { startApp } from '../../../tests/support/posthaste.ts'
 import { speaking } from '../../../tests/support/project.ts'
+import { until } from '../../../tests/support/until.ts'
 import { formatId, newId, parseId } from '../../base/ids.ts'
 import { scopes } from '../../operations/context.ts'
 
@@ -150,4 +151,52 @@ test('what is wrong is named, and no key is made', async () => {
   }
   assert.equal((await project.get('/api/tokens')).body.length, 1)
   assert.deepEqual(await project.events(), [])
+})
+
+test('somebody’s full key makes keys for their other projects, as far as they rule there, and no lesser key does', async () => {
+  const [project, other, foreign] = [await app.newProject(), await app.newProject(), await app.newProject()]
+  const id = formatId('prj', other.id)
+  const wish = { name: 'There', scope: 'read,admin', project_id: id }
+  const asMember = (role: string) =>
+    app.services.database.run`
+      insert into members (project_id, user_id, role) values (${other.id}, ${project.user_id}, ${role})
+      on conflict (project_id, user_id) do update set role = ${role}`
+  const refused = async (who: typeof project, body: object, status: number, message: RegExp) => {
+    const answer = await who.post('/api/tokens', body)
+    assert.equal(answer.status, status, JSON.stringify(answer.body))
+    assert.match(answer.body.error.message, message)
+  }
+  await refused(project, wish, 422, /^project_id: names no project of yours/)
+  await refused(project, { ...wish, project_id: formatId('prj', newId()) }, 422, /^project_id: names no project of yours/)
+  for (const role of ['viewer', 'editor']) {
+    await asMember(role)
+    await refused(project, wish, 403, new RegExp(`you are its ${role}`))
+  }
+  await asMember('admin')
+  const { body: list } = await project.post('/lists', { name: 'Here' })
+  await refused(project, { ...wish, mailbox_id: list.mailbox_id }, 422, /^mailbox_id: names no mailbox/)
+  await refused(await project.withKey(['read', 'admin']), wish, 403, /all scopes/)
+  assert.equal((await other.get('/api/tokens')).body.length, 1)
+
+  const { status, body: token } = await project.post('/api/tokens', wish)
+  assert.deepEqual([status, token.scopes], [201, ['read', 'admin']])
+  const { body: me } = await speaking(app.url, token.key).get('/api/me')
+  assert.deepEqual([me.project.id, me.user.id], [id, formatId('usr', project.user_id)])
+  const audits = await app.services.database.many`
+    select project_id, user_id from audit_log where operation = 'tokens.create' and project_id in (${other.id}, ${foreign.id})`
+  assert.deepEqual(audits, [{ project_id: other.id, user_id: project.user_id }])
+  await asMember('viewer')
+  const through = speaking(app.url, token.key)
+  await until(
+    'it may do no more than its maker',
+    async () => (await through.post('/api/tokens', { name: 'No', scope: 'read' })).status === 403,
+  )
+  assert.equal(
+    (await (await project.withKey(['admin'])).post('/api/tokens', { name: 'Own', scope: 'admin', project_id: formatId('prj', project.id) }))
+      .status,
+    201,
+  )
+  await other.delete(`/api/projects/${id}`)
+  await refused(project, wish, 422, /^project_id: names no project of yours/)
+  assert.deepEqual([...(await foreign.events()), ...(await project.events())], ['mailbox.created', 'list.created'])
 })

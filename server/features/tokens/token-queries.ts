@@ -2,7 +2,7 @@ import { type KeyId, type MailboxId, newId, type ProjectId, type UserId } from '
 import { hashOfSecret } from '../../base/secrets.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import { nothing, sql } from '../../database/sql.ts'
-import type { Scope } from '../../operations/context.ts'
+import type { Role, Scope } from '../../operations/context.ts'
 import { type LiveToken, shownPrefix, type TokenRow } from './token.ts'
 
 export interface NewTokenRow {
@@ -13,13 +13,22 @@ export interface NewTokenRow {
   scopes: readonly Scope[]
   mailbox_id: MailboxId | null
   agent_mailbox_id?: MailboxId | null
+  grant_id?: string | null
   expires_at: Date | null
 }
 
 export const insertToken = (tx: Transaction, token: NewTokenRow) => tx.first<TokenRow>`
-  insert into api_keys (project_id, id, user_id, name, prefix, hash, scopes, mailbox_id, agent_mailbox_id, expires_at, created_at)
-  values (${token.project_id}, ${newId<'key'>()}, ${token.user_id}, ${token.name}, ${shownPrefix(token.key)}, ${hashOfSecret(token.key)}, ${[...token.scopes]}, ${token.mailbox_id}, ${token.agent_mailbox_id ?? null}, ${token.expires_at}, ${tx.now})
+  insert into api_keys (project_id, id, user_id, name, prefix, hash, scopes, mailbox_id, agent_mailbox_id, grant_id, expires_at, created_at)
+  values (${token.project_id}, ${newId<'key'>()}, ${token.user_id}, ${token.name}, ${shownPrefix(token.key)}, ${hashOfSecret(token.key)}, ${[...token.scopes]}, ${token.mailbox_id}, ${token.agent_mailbox_id ?? null}, ${token.grant_id ?? null}, ${token.expires_at}, ${tx.now})
   returning *`
+
+/** What somebody is in a project; null when they are not in it, or it is gone. */
+export const findRole = async (db: Queryable, project_id: ProjectId, user_id: UserId): Promise<Role | null> =>
+  (
+    await db.first<{ role: Role }>`
+    select m.role from members m join projects p on p.id = m.project_id and p.deleted_at is null
+    where m.project_id = ${project_id} and m.user_id = ${user_id}`
+  )?.role ?? null
 
 export const pageTokens = (db: Queryable, project_id: ProjectId, after: string | null, limit: number) => db.many<TokenRow>`
   select * from api_keys where project_id = ${project_id} ${after === null ? nothing : sql`and id < ${after}`} order by id desc limit ${limit}`

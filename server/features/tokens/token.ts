@@ -14,6 +14,7 @@ export interface TokenRow {
   scopes: Scope[]
   mailbox_id: MailboxId | null
   agent_mailbox_id: MailboxId | null
+  grant_id: string | null
   created_at: Date
   last_used_at: Date | null
   expires_at: Date | null
@@ -52,6 +53,10 @@ const scopeText = z
 export const NewToken = z.object({
   name: line(100),
   scope: scopeText,
+  project_id: idOf('prj').optional().meta({
+    description:
+      'Another project that the caller is an owner or admin of. It takes a key with every scope that its maker has; apps cannot do it',
+  }),
   mailbox_id: idOf('mbx').nullable().optional().meta({ description: 'Binds the key to one mailbox' }),
   expires_at: timestamp.nullable().optional(),
 })

@@ -26,7 +26,7 @@ test('before anything is sent, everything is left', async () => {
 test('what was sent, billed later and paid for at once, each where it belongs', async () => {
   const project = await app.newProject()
   await useUp(app, project, 130)
-  await app.services.database.run`update usage_periods set overage = 20, paid = 15 where project_id = ${project.id}`
+  await app.services.database.run`update usage_periods set overage = 20, paid = 15, paid_used = 10 where project_id = ${project.id}`
   await project.post('/settings/overage', { overage_enabled: true, overage_cap: 1 })
   const { body } = await project.get('/usage')
   assert.deepEqual([body.emails_sent, body.emails_remaining], [130, 5])

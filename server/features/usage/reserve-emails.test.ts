@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { asProject, claimAs, registerAnonymous } from '../../../tests/support/agents.ts'
 import { createTestClock, startApp } from '../../../tests/support/posthaste.ts'
-import type { TestProject } from '../../../tests/support/project.ts'
-import { newId } from '../../base/ids.ts'
+import { speaking, type TestProject } from '../../../tests/support/project.ts'
+import { formatId, newId, type ProjectId, parseId } from '../../base/ids.ts'
+import { purgeProject } from '../projects/index.ts'
 import { releaseEmails, reserveEmails } from './index.ts'
 
 const clock = createTestClock()
@@ -16,7 +18,7 @@ interface Terms {
   overage_cap_mills?: number | null
 }
 
-const setTerms = ({ id }: TestProject, { plan = 'free', overage_enabled = false, overage_cap_mills = null }: Terms) =>
+const setTerms = ({ id }: Pick<TestProject, 'id'>, { plan = 'free', overage_enabled = false, overage_cap_mills = null }: Terms) =>
   app.services.database.run`
     update projects set plan = ${plan}, overage_enabled = ${overage_enabled}, overage_cap_mills = ${overage_cap_mills} where id = ${id}`
 
@@ -26,23 +28,25 @@ async function newProject(terms: Terms = {}): Promise<TestProject> {
   return project
 }
 
-const reserve = ({ id }: TestProject, count: number, { paidFor = 0, at = app } = {}) =>
-  at.services.database.transaction((tx) => reserveEmails(at.services, tx, { project_id: id, reservation_id: newId(), count, paidFor }))
+const reserve = ({ id }: Pick<TestProject, 'id'>, count: number, { paidFor = 0, at = app } = {}) =>
+  at.services.database.transaction((tx) =>
+    reserveEmails(at.services, tx, { project_id: id, mailbox_id: null, reservation_id: newId(), count, paidFor }),
+  )
 const release = ({ id }: TestProject, reservation_id: string, count: number) =>
   app.services.database.transaction((tx) => releaseEmails(tx, { project_id: id, reservation_id, count }))
 
-async function reserved(project: TestProject, count: number, options = {}): Promise<string> {
+async function reserved(project: Pick<TestProject, 'id'>, count: number, options = {}): Promise<string> {
   const outcome = await reserve(project, count, options)
   assert.equal(outcome.outcome, 'reserved', JSON.stringify(outcome))
   return (outcome as { reservation_id: string }).reservation_id
 }
 
-const usage = async (project: TestProject) => {
+const usage = async (project: Pick<TestProject, 'get'>) => {
   const { status, body } = await project.get('/usage')
   assert.equal(status, 200)
   return body
 }
-const counts = async (project: TestProject) => {
+const counts = async (project: Pick<TestProject, 'get'>) => {
   const { emails_sent, emails_remaining, overage } = await usage(project)
   return [emails_sent, emails_remaining, overage.count]
 }
@@ -194,4 +198,94 @@ test('with the month everything begins anew, in UTC, and what comes back goes to
     select used, overage from usage_periods where project_id = ${project.id} and period_start < ${new Date(next)}`
   assert.deepEqual(old, { used: 90, overage: 0 })
   assert.deepEqual(await project.events(), [])
+})
+
+/** One more project of the same owner, and a key for it. */
+async function anotherOf(owner: TestProject, terms: Terms = {}) {
+  const { body } = await owner.post('/api/projects', { name: 'Another' })
+  const { body: token } = await owner.post('/api/tokens', { name: 'Bot', scope: 'read,write,send,admin', project_id: body.id })
+  const another = { id: parseId('prj', body.id) as ProjectId, key: token.key as string, ...speaking(app.url, token.key) }
+  await setTerms(another, terms)
+  return another
+}
+
+test('free projects of one owner share one allowance, and each tells what is left of it', async () => {
+  const first = await newProject()
+  const second = await anotherOf(first)
+  await reserved(first, 60)
+  assert.deepEqual(await reserve(second, 41), { outcome: 'limit_exceeded', excess: 1 })
+  await reserved(second, 40)
+  assert.deepEqual(
+    [await counts(first), await counts(second)],
+    [
+      [60, 0, 0],
+      [40, 0, 0],
+    ],
+  )
+  assert.deepEqual(await reserve(first, 1), { outcome: 'limit_exceeded', excess: 1 })
+  await reserved(first, 3, { paidFor: 3 })
+  assert.deepEqual(await counts(second), [40, 0, 0])
+})
+
+test('what is paid for, a plan that is bought and other owners have nothing to do with it', async () => {
+  const first = await newProject({ plan: 'light' })
+  const second = await anotherOf(first)
+  await reserved(first, 2000)
+  assert.deepEqual(await counts(second), [0, 100, 0])
+  await reserved(second, 100)
+  const stranger = await newProject()
+  await reserved(stranger, 100)
+  await setTerms(first, { plan: 'plus' })
+  await reserved(first, 500)
+  assert.equal((await reserve(second, 1)).outcome, 'limit_exceeded')
+})
+
+test('a project that is deleted and made again does not fill the allowance again', async () => {
+  const home = await newProject()
+  const farm = await anotherOf(home)
+  await reserved(farm, 100)
+  assert.equal((await farm.delete(`/api/projects/${formatId('prj', farm.id)}`)).status, 204)
+  await purgeProject.run(app.services, { project_id: farm.id })
+  const again = await anotherOf(home)
+  assert.equal((await reserve(again, 1)).outcome, 'limit_exceeded')
+  assert.deepEqual(await counts(again), [0, 0, 0])
+})
+
+test('a project that is passed on leaves behind what its owner has used', async () => {
+  const home = await newProject()
+  const passed = await anotherOf(home)
+  await reserved(passed, 100)
+  const heir = await newProject()
+  await app.services.database.run`update projects set owner_id = ${heir.user_id} where id = ${passed.id}`
+  assert.equal((await reserve(home, 1)).outcome, 'limit_exceeded')
+  assert.deepEqual(await counts(heir), [0, 100, 0])
+})
+
+test('two projects of one owner race for the last, on two nodes: one wins', async () => {
+  for (let round = 0; round < 5; round++) {
+    const first = await newProject()
+    const second = await anotherOf(first)
+    await reserved(first, 99)
+    const outcomes = await Promise.all([first, second, first, second].map((one, index) => reserve(one, 1, { at: index < 2 ? app : other })))
+    assert.deepEqual(outcomes.map(({ outcome }) => outcome).sort(), ['limit_exceeded', 'limit_exceeded', 'limit_exceeded', 'reserved'])
+  }
+  const first = await newProject()
+  const projects = [first, await anotherOf(first), await anotherOf(first)]
+  const outcomes = await Promise.all(
+    Array.from({ length: 150 }, (_, index) => reserve(projects[index % 3] ?? first, 1, { at: index % 2 ? app : other })),
+  )
+  assert.equal(outcomes.filter(({ outcome }) => outcome === 'reserved').length, 100)
+})
+
+test('what an agent has sent counts once, where it was merged', async () => {
+  const human = await newProject()
+  const second = await anotherOf(human)
+  const agent = await registerAnonymous(app)
+  await reserved({ id: asProject(agent.project_id) }, 10)
+  await claimAs(app, agent.claim_token, human.email)
+  const merged = await app.services.database.first<{ used: number }>`
+    select sum(used)::int as used from usage_periods u join projects p on p.id = u.project_id where p.owner_id = ${human.user_id}`
+  assert.equal(merged?.used, 10)
+  await reserved(second, 90)
+  assert.equal((await reserve(human, 1)).outcome, 'limit_exceeded')
 })

@@ -1,11 +1,26 @@
-import type { ProjectId } from '../../base/ids.ts'
+import { type MailboxId, newId, type ProjectId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import type { Services } from '../../operations/context.ts'
-import { type PeriodRow, periodStart, planNamed, type Standing, standingOf, type Terms } from './usage.ts'
-import { addToPeriod, findPeriod, findTerms, insertReservation, lockPeriod, lockReservation, takeFromReservation } from './usage-queries.ts'
+import { freeUseElsewhere, termsOf } from './terms.ts'
+import { otherPlans, type PeriodRow, periodStart, planNamed, type Standing, standingOf } from './usage.ts'
+import {
+  addToPeriod,
+  findPeriod,
+  insertReservation,
+  lockFreePlan,
+  lockPeriod,
+  lockReservation,
+  sumOwnUse,
+  takeFromReservation,
+} from './usage-queries.ts'
 
-export interface Booking {
+/** Whose allowance: the project's, or within it that of an agent without the scope to send, which is counted by its mailbox. */
+export interface Allowance {
   project_id: ProjectId
+  mailbox_id: MailboxId | null
+}
+
+export interface Booking extends Allowance {
   /** Made by the caller, so that what is sent can name it before it is booked. */
   reservation_id: string
   count: number
@@ -17,50 +32,60 @@ export type Reserved = { outcome: 'reserved'; reservation_id: string } | Exclude
 
 /**
  * Books e-mails in this month: all of them, or none. The month's row is held until the transaction ends, so two sends that race for
- * the last hundred take turns, and the second sees what the first has left.
+ * the last hundred take turns, and the second sees what the first has left. So do projects that share a free plan.
  */
 export async function reserveEmails({ config }: Pick<Services, 'config'>, tx: Transaction, booking: Booking): Promise<Reserved> {
-  const { project_id, reservation_id, count, paidFor = 0 } = booking
+  const { project_id, mailbox_id, reservation_id, count, paidFor = 0 } = booking
   const key = { project_id, period_start: periodStart(tx.now) }
+  await lockFreePlan(tx, key, otherPlans(config))
   const period = await lockPeriod(tx, key)
-  const terms = await termsOf({ config }, tx, project_id)
-  const standing = standingOf({ plan: planNamed(config, terms.plan), terms, period: withPaid(period, paidFor), count })
+  const standing = await lookAt({ config }, tx, { period, mailbox_id, count, paidFor })
   if (standing.outcome !== 'fits') return standing
-  const { overage } = standing
-  await addToPeriod(tx, key, { used: count, overage, paid: paidFor })
-  await insertReservation(tx, { ...key, id: reservation_id, count, overage, paid: paidFor })
+  const { overage, paid } = standing
+  await addToPeriod(tx, key, { used: count, overage, paid: paidFor, paid_used: paid })
+  await insertReservation(tx, { ...key, id: reservation_id, mailbox_id, count, overage, paid, paid_for: paidFor })
   return { outcome: 'reserved', reservation_id }
 }
 
-const withPaid = (period: PeriodRow, paidFor: number): PeriodRow => ({ ...period, paid: period.paid + paidFor })
+interface Look {
+  period: PeriodRow
+  mailbox_id: MailboxId | null
+  count: number
+  paidFor: number
+}
 
-/** Where nothing can be charged, nothing can be sent on account. */
-async function termsOf({ config }: Pick<Services, 'config'>, db: Queryable, project_id: ProjectId): Promise<Terms> {
-  const terms = await findTerms(db, project_id)
-  if (!terms) throw new Error('a project without a row')
-  return config.PAYMENTS === 'off' ? { ...terms, overage_enabled: false } : terms
+async function lookAt(
+  { config }: Pick<Services, 'config'>,
+  db: Queryable,
+  { period, mailbox_id, count, paidFor }: Look,
+): Promise<Standing> {
+  const terms = await termsOf({ config }, db, period.project_id)
+  const elsewhere = await freeUseElsewhere({ config }, db, { terms, period })
+  const question = { plan: planNamed(config, terms.plan), terms, period, elsewhere, count, paidFor }
+  if (mailbox_id === null) return standingOf(question)
+  return standingOf({ ...question, own: { free: planNamed(config, 'free'), use: await sumOwnUse(db, { ...period, mailbox_id }) } })
 }
 
 /** How things stand just now, without booking anything; the next moment may be different. */
 export async function lookAhead(
   { config, database, clock }: Pick<Services, 'config' | 'database' | 'clock'>,
-  { project_id, count }: { project_id: ProjectId; count: number },
+  { project_id, mailbox_id, count }: Allowance & { count: number },
 ): Promise<Standing> {
   const period = await findPeriod(database, { project_id, period_start: periodStart(clock.now()) })
-  const terms = await termsOf({ config }, database, project_id)
-  return standingOf({ plan: planNamed(config, terms.plan), terms, period, count })
+  return lookAt({ config }, database, { period, mailbox_id, count, paidFor: 0 })
 }
 
 /** E-mails that were paid for and not sent, such as when the send failed afterwards: they stay as an allowance of this month. */
-export async function creditEmails(tx: Transaction, project_id: ProjectId, count: number): Promise<void> {
+export async function creditEmails(tx: Transaction, { project_id, mailbox_id }: Allowance, count: number): Promise<void> {
   const key = { project_id, period_start: periodStart(tx.now) }
   await lockPeriod(tx, key)
-  await addToPeriod(tx, key, { used: 0, overage: 0, paid: count })
+  await addToPeriod(tx, key, { paid: count })
+  await insertReservation(tx, { ...key, id: newId(), mailbox_id, count: 0, overage: 0, paid: 0, paid_for: count })
 }
 
 /**
- * Gives back what a send did not use, to the month it came from; overage first, as long as it has not been billed. What was paid for
- * stays paid, so it becomes room for other e-mails.
+ * Gives back what a send did not use, to the month it came from: overage first, as long as it is not being billed, then what was paid
+ * for, which is there to be sent again, then the plan's.
  */
 export async function releaseEmails(
   tx: Transaction,
@@ -69,9 +94,10 @@ export async function releaseEmails(
   const reservation = await lockReservation(tx, { project_id, reservation_id })
   if (!reservation) return
   const key = { project_id, period_start: reservation.period_start }
-  const { billed_at } = await lockPeriod(tx, key)
+  const { billed_at, invoice_id } = await lockPeriod(tx, key)
   const back = Math.min(count, reservation.count)
-  const overage = billed_at === null ? Math.min(back, reservation.overage) : 0
-  await takeFromReservation(tx, reservation, { count: back, overage })
-  await addToPeriod(tx, key, { used: -back, overage: -overage, paid: 0 })
+  const overage = billed_at === null && invoice_id === null ? Math.min(back, reservation.overage) : 0
+  const paid = Math.min(back - overage, reservation.paid)
+  await takeFromReservation(tx, reservation, { count: back, overage, paid })
+  await addToPeriod(tx, key, { used: -back, overage: -overage, paid_used: -paid })
 }

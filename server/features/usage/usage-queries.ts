@@ -1,9 +1,22 @@
-import type { ProjectId } from '../../base/ids.ts'
+import type { MailboxId, ProjectId, UserId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
-import type { PeriodRow, Terms } from './usage.ts'
+import { nothing, sql } from '../../database/sql.ts'
+import type { OwnUse, PeriodRow, Terms } from './usage.ts'
 
 export const findTerms = (db: Queryable, project_id: ProjectId) => db.first<Terms>`
-  select plan, overage_enabled, overage_cap_mills from projects where id = ${project_id}`
+  select plan, overage_enabled, overage_cap_mills, owner_id,
+    exists (select 1 from billing_accounts where project_id = p.id and status in ('active', 'trialing', 'past_due')) as is_subscribed
+  from projects p where id = ${project_id}`
+
+/** The only one who writes a project's plan. `from`: only if it is on that one; false when it is not. */
+export const setPlan = async (
+  tx: Transaction,
+  project_id: ProjectId,
+  plan: string,
+  { from }: { from?: string | null } = {},
+): Promise<boolean> =>
+  (await tx.run`
+    update projects set plan = ${plan} where id = ${project_id} ${from === undefined ? nothing : sql`and plan = ${from}`}`) === 1
 
 export interface PeriodKey {
   project_id: ProjectId
@@ -18,6 +31,9 @@ export const findPeriod = async (db: Queryable, key: PeriodKey): Promise<PeriodR
     used: 0,
     overage: 0,
     paid: 0,
+    paid_used: 0,
+    owner_id: null,
+    invoice_id: null,
     billed_at: null,
   }
 
@@ -27,13 +43,33 @@ export async function lockPeriod(tx: Transaction, key: PeriodKey): Promise<Perio
     select * from usage_periods where project_id = ${key.project_id} and period_start = ${key.period_start} for update`
   const known = await look()
   if (known) return known
-  await tx.run`insert into usage_periods (project_id, period_start) values (${key.project_id}, ${key.period_start}) on conflict do nothing`
+  await tx.run`
+    insert into usage_periods (project_id, period_start, owner_id)
+    select id, ${key.period_start}, owner_id from projects where id = ${key.project_id} on conflict do nothing`
   return (await look()) as PeriodRow // made just now, by us or by whoever was faster
 }
 
-export const addToPeriod = (tx: Transaction, key: PeriodKey, { used, overage, paid }: Pick<PeriodRow, 'used' | 'overage' | 'paid'>) =>
+/** Of all projects that share a free plan, one books at a time. Taken before the month's row, by all: so nobody waits in a ring. */
+export const lockFreePlan = (tx: Transaction, key: PeriodKey, others: string[]) => tx.run`
+  select pg_advisory_xact_lock(hashtextextended('free plan of ' || coalesce(u.owner_id, p.owner_id), 0))
+  from projects p left join usage_periods u on u.project_id = p.id and u.period_start = ${key.period_start}
+  where p.id = ${key.project_id} and p.plan <> all(${others})`
+
+/** What the owner's other projects have taken of the free plan, those that were deleted, too. Exact for whoever holds the free plan. */
+export const sumFreeUse = async (db: Queryable, key: PeriodKey & { owner_id: UserId; others: string[] }): Promise<number> =>
+  (
+    await db.first<{ taken: number }>`
+    select coalesce(sum(u.used - u.overage - u.paid_used), 0)::bigint as taken
+    from usage_periods u join projects p on p.id = u.project_id
+    where u.owner_id = ${key.owner_id} and u.period_start = ${key.period_start} and u.project_id <> ${key.project_id}
+      and p.plan <> all(${key.others})`
+  )?.taken ?? 0
+
+type Sums = Pick<PeriodRow, 'used' | 'overage' | 'paid' | 'paid_used'>
+
+export const addToPeriod = (tx: Transaction, key: PeriodKey, { used = 0, overage = 0, paid = 0, paid_used = 0 }: Partial<Sums>) =>
   tx.run`
-    update usage_periods set used = used + ${used}, overage = overage + ${overage}, paid = paid + ${paid}
+    update usage_periods set used = used + ${used}, overage = overage + ${overage}, paid = paid + ${paid}, paid_used = paid_used + ${paid_used}
     where project_id = ${key.project_id} and period_start = ${key.period_start}`
 
 export interface ReservationRow extends PeriodKey {
@@ -41,17 +77,27 @@ export interface ReservationRow extends PeriodKey {
   count: number
   overage: number
   paid: number
+  paid_for: number
+  mailbox_id: MailboxId | null
 }
 
 export const insertReservation = (tx: Transaction, row: ReservationRow) => tx.run`
-  insert into usage_reservations (project_id, id, period_start, count, overage, paid, created_at)
-  values (${row.project_id}, ${row.id}, ${row.period_start}, ${row.count}, ${row.overage}, ${row.paid}, ${tx.now})`
+  insert into usage_reservations (project_id, id, period_start, count, overage, paid, paid_for, mailbox_id, created_at)
+  values (${row.project_id}, ${row.id}, ${row.period_start}, ${row.count}, ${row.overage}, ${row.paid}, ${row.paid_for}, ${row.mailbox_id}, ${tx.now})`
+
+/** Exact for whoever holds the month's row: nobody else adds to these then. */
+export const sumOwnUse = async (db: Queryable, key: PeriodKey & { mailbox_id: MailboxId }): Promise<OwnUse> =>
+  (await db.first<OwnUse>`
+    select coalesce(sum(count - paid), 0)::bigint as taken, coalesce(sum(paid_for - paid), 0)::bigint as paid_left from usage_reservations
+    where project_id = ${key.project_id} and mailbox_id = ${key.mailbox_id} and period_start = ${key.period_start}`) as OwnUse
 
 export const lockReservation = (tx: Transaction, key: { project_id: ProjectId; reservation_id: string }) => tx.first<ReservationRow>`
   select * from usage_reservations where project_id = ${key.project_id} and id = ${key.reservation_id} for update`
 
-export const takeFromReservation = (tx: Transaction, row: ReservationRow, { count, overage }: { count: number; overage: number }) => tx.run`
-  update usage_reservations set count = count - ${count}, overage = overage - ${overage}
+type Back = Pick<ReservationRow, 'count' | 'overage' | 'paid'>
+
+export const takeFromReservation = (tx: Transaction, row: ReservationRow, { count, overage, paid }: Back) => tx.run`
+  update usage_reservations set count = count - ${count}, overage = overage - ${overage}, paid = paid - ${paid}
   where project_id = ${row.project_id} and id = ${row.id}`
 
 /** A send is over after three months, whatever it was. */

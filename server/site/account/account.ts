@@ -16,6 +16,7 @@ import { acceptForms } from '../forms.ts'
 import { forgetSession, requireSession } from '../signed-in.ts'
 import { browserName } from './browser-name.ts'
 import { sendAccountPage } from './layout.ts'
+import { receivedInvites, receivedInvitesOf } from './received-invites.ts'
 
 /** `/account`: who I am, where I belong, and the browsers that I am signed in with. */
 export function addAccountPages(app: FastifyInstance, services: Services): void {
@@ -28,7 +29,7 @@ export function addAccountPages(app: FastifyInstance, services: Services): void 
     const user = await findUser(database, session.user_id)
     const projects = await listProjectsOf(database, session.user_id)
     const sessions = await listSessions(database, session.user_id, clock.now())
-    const content = html`<p>You are signed in as <strong>${user?.email ?? user?.name ?? 'somebody without an address'}</strong>.</p>
+    const content = html`<p>You are signed in as <strong>${user?.email ?? user?.name ?? 'somebody without an address'}</strong>.</p>${receivedInvites(await receivedInvitesOf(services, session.user_id))}
 <h2>Your projects</h2>${projectTable(projects)}
 <h2>Where you are signed in</h2>${sessionTable(sessions, session.id)}
 <div class="row"><form method="post" action="/sign-out"><button>Sign out</button></form>
@@ -60,7 +61,7 @@ const projectTable = (projects: Membership[]): Html =>
   projects.length === 0
     ? html`<p>You are in no project just now. Sign out and in again to get one of your own.</p>`
     : html`<table><thead><tr><th scope="col">Project</th><th scope="col">Your role</th><th scope="col">Settings</th></tr></thead><tbody>${projects.map(
-        ({ name, slug, role }) => html`<tr><td>${name} <span class="soft">${slug}</span></td><td>${role}</td>
+        ({ name, slug, role }) => html`<tr><td>${name} <span class="soft">${slug}</span></td><td data-label="Your role">${role}</td>
 <td><a href="/account/tokens?project=${encodeURIComponent(slug)}">Keys</a> · <a href="/account/team?project=${encodeURIComponent(slug)}">Team</a></td></tr>`,
       )}</tbody></table>`
 
@@ -68,7 +69,7 @@ const sessionTable = (sessions: SessionRow[], current: SessionId): Html =>
   html`<table><thead><tr><th scope="col">Browser</th><th scope="col">Last seen</th><th scope="col">End it</th></tr></thead><tbody>${sessions.map(
     ({ id, user_agent, ip, last_seen_at }) => html`<tr>
 <td>${browserName(user_agent)}${id === current ? html` <strong>(this one)</strong>` : null}<br><span class="soft">${ip ?? 'unknown address'}</span></td>
-<td>${shownTime(last_seen_at)}</td>
+<td data-label="Last seen">${shownTime(last_seen_at)}</td>
 <td><form method="post" action="/account/sessions/${formatId('ses', id)}/revoke"><button class="quiet">Sign out</button></form></td></tr>`,
   )}</tbody></table>`
 

@@ -25,8 +25,9 @@ async function press(visitor: Visitor, words: string, more: Record<string, strin
   const form = [...html.matchAll(/<form method="post" action="([^"]+)">([\s\S]*?)<\/form>/g)].find(([, , inner]) =>
     inner?.includes(`>${words}</button>`),
   )
+  const formaction = new RegExp(`formaction="([^"]+)">${words}</button>`).exec(form?.[2] ?? '')?.[1]
   const id = /name="id" value="([^"]+)"/.exec(form?.[2] ?? assert.fail(`no button ${words}: ${html}`))?.[1] as string
-  const done = await visitor.post(form?.[1] as string, { id, ...more })
+  const done = await visitor.post(formaction ?? (form?.[1] as string), { id, ...more })
   assert.deepEqual([done.status, done.location], [303, page], done.html)
 }
 

@@ -4,15 +4,16 @@ import { type Html, html } from '../../base/html.ts'
 import { formatId, parseId } from '../../base/ids.ts'
 import type { Agent } from '../../features/agents/agent.ts'
 import { listAgents, updateAgent } from '../../features/agents/index.ts'
-import { findUser } from '../../features/identity/index.ts'
-import { decideInvite, openInvitesTo, type ShownInvite } from '../../features/invites/index.ts'
+import { decideInvite, type ShownInvite } from '../../features/invites/index.ts'
 import { type Caller, type Services, scopes } from '../../operations/context.ts'
 import type { Page } from '../../operations/page.ts'
 import { runOperation } from '../../operations/run-operation.ts'
 import { acceptForms, fieldOf } from '../forms.ts'
+import { refusalWords } from '../refusal-words.ts'
 import { shownTime } from './account.ts'
 import { requireCaller, type SignedIn } from './asker.ts'
 import { idField, sendAccountPage } from './layout.ts'
+import { receivedInvitesOf } from './received-invites.ts'
 
 const path = '/account/agents'
 type ShownAgent = (typeof Agent)['_zod']['output']
@@ -44,7 +45,7 @@ export function addAgentPages(app: FastifyInstance, services: Services): void {
       return reply.redirect(path, 303)
     } catch (error) {
       if (!(error instanceof ApiError) || error.status >= 500) throw error
-      const notice = html`<p class="wrong" role="alert">Nothing was changed. ${error.message}</p>`
+      const notice = html`<p class="wrong" role="alert">Nothing was changed. ${refusalWords(error)}</p>`
       return sendAgents(services, request, reply, { signedIn, status: error.status, notice })
     }
   })
@@ -76,11 +77,9 @@ interface Shown {
 }
 
 async function sendAgents(services: Services, request: FastifyRequest, reply: FastifyReply, { signedIn, status = 200, notice }: Shown) {
-  const { database, clock } = services
   const caller = asPerson(signedIn)
   const agents = (await runOperation(services, listAgents, { caller, request_id: request.id })) as Page<ShownAgent>
-  const user = await findUser(database, caller.user_id)
-  const received = user?.email_key ? await openInvitesTo(database, user.email_key, clock.now()) : []
+  const received = await receivedInvitesOf(services, caller.user_id)
   const content = html`${notice ?? null}${requests(received.filter(({ source }) => source === 'agent'))}${agentTable(agents.items)}`
   return sendAccountPage(reply, { title: 'Your agents', current: path, project: signedIn.project.slug, status, content })
 }
@@ -90,21 +89,21 @@ const requests = (invites: ShownInvite[]): Html | null =>
     ? null
     : html`<h2>Waiting for your answer</h2>${invites.map(
         ({ id, project_name }) => html`<p>The agent <strong>${project_name}</strong> asks you to join its project, as an admin of it.</p>
-<div class="row"><form method="post" action="${path}/approve">${idField(formatId('inv', id))}
-<label class="choice"><input type="checkbox" name="send" value="yes"> <span>It may send mail</span></label><button>Approve</button></form>
-<form method="post" action="${path}/reject">${idField(formatId('inv', id))}<button class="quiet">Reject</button></form></div>`,
+<form method="post" action="${path}/approve">${idField(formatId('inv', id))}
+<label class="choice"><input type="checkbox" name="send" value="yes"> <span>It may send mail</span></label>
+<div class="row"><button>Approve</button><button class="quiet" formaction="${path}/reject">Reject</button></div></form>`,
       )}`
 
 const agentTable = (agents: ShownAgent[]): Html =>
   agents.length === 0
     ? html`<p>No agent is linked to you. One that registers here can ask to be: it sends your address, and you give it the code from the mail.</p>`
-    : html`<p>An agent that is switched off keeps what it has, and can do nothing: its keys stop within a second.</p>
-<table><thead><tr><th scope="col">Agent</th><th scope="col">May</th><th scope="col">Used</th><th scope="col">Change</th></tr></thead><tbody>${agents.map(agentRow)}</tbody></table>`
+    : html`<h2>Agents that work for you</h2><p>An agent that is switched off keeps what it has, and can do nothing: its keys stop within a second.</p>
+<table><thead><tr><th scope="col">Agent</th><th scope="col">May</th><th scope="col">Last used</th><th scope="col">Change</th></tr></thead><tbody>${agents.map(agentRow)}</tbody></table>`
 
 const agentRow = (agent: ShownAgent): Html => {
   const isOff = agent.status === 'disabled'
   return html`<tr><td>${agent.name}${isOff ? html` <strong>(switched off)</strong>` : null}<br><span class="soft">${agent.email}</span></td>
-<td>${agent.scopes.join(', ')}</td><td>${agent.last_used_at ? shownTime(agent.last_used_at) : 'never'}</td>
+<td data-label="May">${agent.scopes.join(', ')}</td><td data-label="Last used">${agent.last_used_at ? shownTime(agent.last_used_at) : 'never'}</td>
 <td>${button(agent, isOff ? 'switch-on' : 'switch-off', isOff ? 'Switch on' : 'Switch off')}
 ${agent.scopes.includes('send') ? button(agent, 'stop-sending', 'Stop sending') : button(agent, 'allow-sending', 'Allow sending')}</td></tr>`
 }

@@ -18,9 +18,9 @@ export async function requireCaller(services: Services, request: FastifyRequest,
   const session = await requireSession(services, request, reply)
   if (!session) return null
   const { project: slug } = request.query as { project?: unknown }
-  const wanted = typeof slug === 'string' && slug !== '' && slug.length <= 100 ? slug.replaceAll('\0', '') : null
-  const caller = await findSessionCaller(services.database, session, wanted)
   const projects = await listProjectsOf(services.database, session.user_id)
+  const wanted = slug === undefined ? projects[0] : projects.find((project) => project.slug === slug)
+  const caller = wanted ? await findSessionCaller(services.database, session, wanted.slug) : null
   const project = projects.find(({ id }) => id === caller?.project_id)
   if (!caller || !project) throw new ApiError('not_found', 'You are in no such project. Your account page lists those that you are in.')
   return { session, caller, project, projects }

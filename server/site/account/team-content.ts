@@ -5,10 +5,13 @@ import type { MemberRow } from '../../features/members/member.ts'
 import type { Membership } from '../../features/sessions/index.ts'
 import { type Caller, type Role, roles } from '../../operations/context.ts'
 import { idField } from './layout.ts'
+import { receivedInvites } from './received-invites.ts'
 
 interface Team {
   caller: Caller
   project: Membership
+  /** The project of the installation itself, which cannot be deleted. */
+  isFirst: boolean
   members: MemberRow[]
   /** Open ones of this project; none for who may not see them. */
   invites: InviteRow[]
@@ -21,9 +24,9 @@ export const teamPath = (slug: string, action = ''): string => `/account/team${a
 /** What is shown follows what the role may do; what is pressed is checked again by the operation behind it. */
 export function teamContent(team: Team): Html {
   const isAdmin = team.caller.scopes.includes('admin')
-  return html`${receivedInvites(team)}<p>Your role here is ${team.caller.role}.</p>${memberTable(team, isAdmin)}
+  return html`${receivedInvites(team.received)}<p>Your role here is ${team.caller.role}.</p>${memberTable(team, isAdmin)}
 ${isAdmin ? html`<h2>Invite somebody</h2>${inviteForm(team)}${openInvites(team)}<h2>Rename the project</h2>${renameForm(team)}` : null}
-${team.caller.role === 'owner' ? html`<h2>Delete the project</h2>${deleteForm(team)}` : null}
+${team.caller.role === 'owner' && !team.isFirst ? html`<h2>Delete the project</h2>${deleteForm(team)}` : null}
 <h2>Begin another project</h2>${createForm(team)}`
 }
 
@@ -42,7 +45,7 @@ function memberTable(team: Team, isAdmin: boolean): Html {
     return html`<tr><td>${member.email ?? member.name ?? 'without a name'}${isSelf ? html` <strong>(you)</strong>` : null}${
       member.kind === 'agent' ? html` <span class="soft">agent</span>` : null
     }</td>
-<td>${mayChange ? roleForm(team, member) : member.role}</td><td>${mayChange || isSelf ? removeForm(team, member, isSelf ? 'Leave' : 'Remove') : null}</td></tr>`
+<td data-label="Role">${mayChange ? roleForm(team, member) : member.role}</td><td>${mayChange || isSelf ? removeForm(team, member, isSelf ? 'Leave' : 'Remove') : null}</td></tr>`
   })
   return html`<table><thead><tr><th scope="col">Member</th><th scope="col">Role</th><th scope="col">Membership</th></tr></thead><tbody>${rows}</tbody></table>`
 }
@@ -54,26 +57,19 @@ const roleForm = (team: Team, { id, email, role }: MemberRow): Html =>
 const removeForm = ({ project }: Team, { id }: MemberRow, label: string): Html =>
   html`<form method="post" action="${teamPath(project.slug, '/remove')}">${idField(formatId('usr', id))}<button class="quiet">${label}</button></form>`
 
+/** Not type=email: browsers would refuse addresses with letters beyond ASCII. */
 const inviteForm = (team: Team): Html =>
   html`<form method="post" action="${teamPath(team.project.slug, '/invite')}"><label for="email">E-mail address</label>
-<input type="email" id="email" name="email" required><label for="role">Role</label><select id="role" name="role">${roleOptions(rolesOnOffer(team), 'editor')}</select>
+<input type="text" id="email" name="email" inputmode="email" autocomplete="off" autocapitalize="none" maxlength="320" required><label for="role">Role</label><select id="role" name="role">${roleOptions(rolesOnOffer(team), 'editor')}</select>
 <button>Send the invitation</button></form>`
 
 const openInvites = ({ invites, project }: Team): Html | null =>
   invites.length === 0
     ? null
     : html`<table><thead><tr><th scope="col">Invited</th><th scope="col">As</th><th scope="col">Take back</th></tr></thead><tbody>${invites.map(
-        ({ id, email, role }) => html`<tr><td>${email}</td><td>${role}</td>
+        ({ id, email, role }) => html`<tr><td>${email}</td><td data-label="As">${role}</td>
 <td><form method="post" action="${teamPath(project.slug, '/revoke')}">${idField(formatId('inv', id))}<button class="quiet">Revoke</button></form></td></tr>`,
       )}</tbody></table>`
-
-const receivedInvites = ({ received }: Team): Html | null =>
-  received.length === 0
-    ? null
-    : html`<div class="done">${received.map(
-        ({ id, project_name, role, maker_email, maker_name }) =>
-          html`<p>${maker_email ?? maker_name ?? 'Somebody'} asks you to join <strong>${project_name}</strong> as ${role}: <a href="/invites/${formatId('inv', id)}">answer</a></p>`,
-      )}</div>`
 
 const renameForm = ({ project }: Team): Html =>
   html`<form method="post" action="${teamPath(project.slug, '/rename')}"><label for="rename">Name</label>

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startApp } from '../../../tests/support/posthaste.ts'
 import type { TestProject } from '../../../tests/support/project.ts'
 import { newVisitor, type Visitor } from '../../../tests/support/visitor.ts'
-import { formatId, newId } from '../../base/ids.ts'
+import { formatId, newId, type ProjectId, type UserId } from '../../base/ids.ts'
 import { startSession } from '../../features/sessions/index.ts'
 
 const app = await startApp()
@@ -47,6 +47,34 @@ test('an owner runs the team without a script: invite, revoke, change a role, re
     ['invites.create', 'invites.revoke', 'members.update', 'members.delete'],
   )
   assert.deepEqual(await project.events(), [])
+})
+
+test('the first project of the installation offers no end, and refusals are told in the words of the page', async () => {
+  const { owner_id, id } =
+    (await database.first<{ owner_id: UserId; id: ProjectId }>`
+    select p.owner_id, p.id from instance i join projects p on p.id = i.owner_project_id`) ?? assert.fail()
+  const owner = newVisitor(app.url)
+  const secret = await database.transaction((tx) => startSession(tx, { user_id: owner_id, user_agent: null, ip: null }))
+  owner.cookies.set('__Host-session', secret)
+  const page = await owner.get('/account/team')
+  assert.ok(page.html.includes('Rename the project') && !page.html.includes('Delete the project'))
+  const refused = await owner.post('/account/team/delete', { name: 'My project' })
+  assert.equal(refused.status, 422)
+  assert.match(refused.html, /Nothing was changed\. This is the first project of this installation/)
+  assert.equal((await database.first<{ deleted_at: Date | null }>`select deleted_at from projects where id = ${id}`)?.deleted_at, null)
+  const left = await owner.post('/account/team/remove', { id: formatId('usr', owner_id) })
+  assert.match(left.html, /Nothing was changed\. This would leave the project without an owner\./)
+  const invited = await owner.post('/account/team/invite', { email: 'nobody', role: 'viewer' })
+  assert.match(invited.html, /Nothing was changed\. The address has no @\./)
+})
+
+test('who is invited sees it on the account page, too', async () => {
+  const [project, guest] = [await app.newProject(), await app.newProject()]
+  await project.post('/invites', { email: guest.email, role: 'admin' })
+  const visitor = await browserOf(guest)
+  for (const path of ['/account', '/account/team'])
+    assert.match((await visitor.get(path)).html, /asks you to join <strong>[^<]+<\/strong> as an admin: <a href="\/invites\/inv_/, path)
+  assert.doesNotMatch((await (await browserOf(project)).get('/account')).html, /asks you to join/)
 })
 
 test('projects are made, renamed and deleted, the last with the name typed', async () => {

@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError, invalid, notFound } from '../../base/errors.ts'
 import { type Html, html } from '../../base/html.ts'
 import { formatId } from '../../base/ids.ts'
-import { findUser } from '../../features/identity/index.ts'
-import { createInvite, type InviteRow, listInvites, openInvitesTo, revokeInvite } from '../../features/invites/index.ts'
+import { findInstance } from '../../features/identity/index.ts'
+import { createInvite, type InviteRow, listInvites, revokeInvite } from '../../features/invites/index.ts'
 import { deleteMember, listMembers, updateMember } from '../../features/members/index.ts'
 import type { MemberRow } from '../../features/members/member.ts'
 import { createProject, deleteProject, updateProject } from '../../features/projects/index.ts'
@@ -13,8 +13,10 @@ import type { Operation } from '../../operations/define-operation.ts'
 import type { Page } from '../../operations/page.ts'
 import { type RawInput, runOperation } from '../../operations/run-operation.ts'
 import { acceptForms, fieldOf } from '../forms.ts'
+import { refusalWords } from '../refusal-words.ts'
 import { requireCaller, type SignedIn } from './asker.ts'
 import { projectChoice, sendAccountPage } from './layout.ts'
+import { receivedInvitesOf } from './received-invites.ts'
 import { teamContent, teamPath } from './team-content.ts'
 
 const path = '/account/team'
@@ -80,7 +82,7 @@ export function addTeamPages(app: FastifyInstance, services: Services): void {
       return reply.redirect(action.next?.(result, signedIn, request) ?? teamPath(signedIn.project.slug), 303)
     } catch (error) {
       if (!(error instanceof ApiError) || error.status >= 500) throw error
-      const notice = html`<p class="wrong" role="alert">Nothing was changed. ${error.message}</p>`
+      const notice = html`<p class="wrong" role="alert">Nothing was changed. ${refusalWords(error)}</p>`
       return sendTeam(services, request, reply.headers(error.headers), { signedIn, status: error.status, notice })
     }
   })
@@ -98,9 +100,7 @@ interface Shown {
 
 async function sendTeam(services: Services, request: FastifyRequest, reply: FastifyReply, { signedIn, status = 200, notice }: Shown) {
   const { caller, project, projects } = signedIn
-  const { database, clock } = services
   const asker = { caller, request_id: request.id }
-  const user = await findUser(database, caller.user_id)
   const isAdmin = caller.scopes.includes('admin')
   const members = (await runOperation(services, listMembers, asker)) as Page<MemberRow>
   const invites = isAdmin
@@ -109,9 +109,10 @@ async function sendTeam(services: Services, request: FastifyRequest, reply: Fast
   const content = html`${projectChoice(path, projects, project.slug)}${notice ?? null}${teamContent({
     caller,
     project,
+    isFirst: (await findInstance(services.database))?.owner_project_id === project.id,
     members: members.items,
     invites: invites.filter(({ project_id }) => project_id === project.id),
-    received: user?.email_key ? await openInvitesTo(database, user.email_key, clock.now()) : [],
+    received: await receivedInvitesOf(services, caller.user_id),
   })}`
   return sendAccountPage(reply, { title: `Team of ${project.name}`, current: path, project: project.slug, status, content })
 }

@@ -51,12 +51,12 @@ test('a key is made, shown once, used, listed and revoked without any script', a
 test('what is wrong is said on the page, and no key is made', async () => {
   const bob = await signIn(app, 'bob@example.org')
   const cases: [Record<string, string>, RegExp][] = [
-    [{ name: '', scope: 'read' }, /name: must not be empty/],
-    [{ name: 'x' }, /scope: must name at least one/],
-    [{ name: 'x', scope: 'root' }, /scope\S*: must be one of/],
-    [{ name: 'x', scope: 'read', expires: '2020-01-01' }, /expires_at: must be in the future/],
-    [{ name: 'x', scope: 'read', expires: 'soon' }, /expires_at: must be an ISO 8601 time/],
-    [{ name: 'x'.repeat(101), scope: 'read' }, /name: must have at most 100/],
+    [{ name: '', scope: 'read' }, /No key was made\. The name must not be empty\./],
+    [{ name: 'x' }, /The choice of what it may do must name at least one/],
+    [{ name: 'x', scope: 'root' }, /must be one of/],
+    [{ name: 'x', scope: 'read', expires: '2020-01-01' }, /The date must be in the future\./],
+    [{ name: 'x', scope: 'read', expires: 'soon' }, /The date must be an ISO 8601 time/],
+    [{ name: 'x'.repeat(101), scope: 'read' }, /The name must have at most 100/],
   ]
   for (const [fields, message] of cases) {
     const answer = await bob.post('/account/tokens', fields)

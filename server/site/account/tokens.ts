@@ -3,21 +3,16 @@ import { ApiError } from '../../base/errors.ts'
 import { type Html, html } from '../../base/html.ts'
 import { formatId } from '../../base/ids.ts'
 import { createToken, deleteToken, listTokens, type TokenRow } from '../../features/tokens/index.ts'
-import { type Caller, type Scope, type Services, scopes } from '../../operations/context.ts'
+import { type Caller, type Services, scopes, scopeWords } from '../../operations/context.ts'
 import type { Page } from '../../operations/page.ts'
 import { runOperation } from '../../operations/run-operation.ts'
 import { acceptForms, fieldOf } from '../forms.ts'
+import { refusalWords } from '../refusal-words.ts'
 import { shownTime } from './account.ts'
 import { requireCaller, type SignedIn } from './asker.ts'
 import { projectChoice, sendAccountPage } from './layout.ts'
 
 const path = '/account/tokens'
-const scopeText: Record<Scope, string> = {
-  read: 'look at everything in the project',
-  write: 'create and change lists, subscribers and drafts',
-  send: 'send e-mails',
-  admin: 'settings, team, billing and keys',
-}
 
 /** `/account/tokens?project=slug`: the project's keys. A new one is shown on the answer to its form, once. */
 export function addTokenPages(app: FastifyInstance, services: Services): void {
@@ -38,7 +33,7 @@ export function addTokenPages(app: FastifyInstance, services: Services): void {
       return await sendTokens(services, request, reply, { signedIn, status: 201, notice: newKey(made) })
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'validation_error') throw error
-      const notice = html`<p class="wrong" role="alert">No key was made. ${error.message}</p>`
+      const notice = html`<p class="wrong" role="alert">No key was made. ${refusalWords(error)}</p>`
       return sendTokens(services, request, reply, { signedIn, status: error.status, notice })
     }
   })
@@ -88,12 +83,12 @@ const newKey = ({ name, key }: { name: string; key: string }): Html =>
 const tokenTable = (tokens: TokenRow[], slug: string): Html =>
   tokens.length === 0
     ? html`<p>There are no keys yet.</p>`
-    : html`<table><thead><tr><th scope="col">Key</th><th scope="col">May</th><th scope="col">Used</th><th scope="col">Revoke</th></tr></thead><tbody>${tokens.map(
+    : html`<table><thead><tr><th scope="col">Key</th><th scope="col">May</th><th scope="col">Last used</th><th scope="col">Revoke</th></tr></thead><tbody>${tokens.map(
         (
           token,
         ) => html`<tr><td>${token.name}<br><code>${token.prefix}…</code>${token.mailbox_id ? html` <span class="soft">one mailbox</span>` : null}</td>
-<td>${token.scopes.join(', ')}<br><span class="soft">${token.expires_at ? `until ${shownTime(token.expires_at)}` : 'does not expire'}</span></td>
-<td>${token.last_used_at ? shownTime(token.last_used_at) : 'never'}</td>
+<td data-label="May">${token.scopes.join(', ')}<br><span class="soft">${token.expires_at ? `until ${shownTime(token.expires_at)}` : 'does not expire'}</span></td>
+<td data-label="Last used">${token.last_used_at ? shownTime(token.last_used_at) : 'never'}</td>
 <td><form method="post" action="${pathIn(slug, `/${formatId('key', token.id)}/revoke`)}"><button class="quiet">Revoke</button></form></td></tr>`,
       )}</tbody></table>`
 
@@ -104,8 +99,8 @@ const newTokenForm = (caller: Caller, slug: string): Html =>
     .filter((scope) => caller.scopes.includes(scope))
     .map((scope) =>
       scope === 'read'
-        ? html`<label class="choice"><input type="checkbox" name="scope" value="read" checked> <span><strong>read</strong>: ${scopeText.read}</span></label>`
-        : html`<label class="choice"><input type="checkbox" name="scope" value="${scope}"> <span><strong>${scope}</strong>: ${scopeText[scope]}</span></label>`,
+        ? html`<label class="choice"><input type="checkbox" name="scope" value="read" checked> <span><strong>read</strong>: ${scopeWords.read}</span></label>`
+        : html`<label class="choice"><input type="checkbox" name="scope" value="${scope}"> <span><strong>${scope}</strong>: ${scopeWords[scope]}</span></label>`,
     )}</fieldset>
 <label for="expires">When it stops working, if it shall</label><input type="date" id="expires" name="expires">
 <button>Make the key</button></form>`
