@@ -95,3 +95,25 @@ test('paused, nothing more leaves; resumed, the rest does; nobody twice', async 
   await until('the end', async () => (await project.get(path)).body.status === 'sent')
   assert.deepEqual(addressees(), Array.from({ length: 60 }, (_, index) => `reader-${index + 1}@example.org`).sort())
 })
+
+test('whoever is suppressed, or leaves while their copy waits, gets nothing, and the ledger says why', async () => {
+  peer.messages.length = 0
+  let refused = 0
+  atRcpt = ({ line }) => (line.includes('reader-3@') && refused++ === 0 ? '450 4.2.0 greylisted' : undefined)
+  const { project, path, list } = await newPost(app, { subscribers: 4 })
+  await project.post('/suppressions', { email: 'reader-2@example.org' })
+  await project.post(`${path}/send`)
+  await until(
+    'one to be put off',
+    async () => database.first`select 1 from deliveries where project_id = ${project.id} and status = 'queued' and attempts = 1`,
+  )
+  const { body: people } = await project.get(`/lists/${list.id}/subscribers?search=reader-3`)
+  await project.patch(`/lists/${list.id}/subscribers/${people[0].id}`, { status: 'unsubscribed' })
+  app.clock.advance(3 * 60_000)
+  await until('the end', async () => (await project.get(path)).body.status === 'sent')
+  assert.deepEqual(addressees(), ['reader-1@example.org', 'reader-4@example.org'])
+  const failed = await database.many<{ reason: string }>`
+    select reason from deliveries where project_id = ${project.id} and status = 'failed'`
+  assert.deepEqual([failed.length, new Set(failed.map(({ reason }) => reason)).size], [2, 1])
+  await until('what was not sent to be given back', async () => (await project.get('/usage')).body.emails_sent === 2)
+})

@@ -76,6 +76,10 @@ export async function ensureSigningKeys({ database, secrets }: Parts, { project_
   }
 }
 
+/** New ones take their place; their records should stay in DNS until the last mail that they signed has arrived. */
+export const retireSigningKeys = (db: Queryable, domain: string) => db.run`
+  update dkim_keys set status = 'retired', retired_at = now() where domain = ${domain} and status = 'active'`
+
 /** What belongs into DNS: `selector._domainkey.domain TXT record`. */
 export const signingRecords = async (db: Queryable, domain: string): Promise<{ name: string; value: string }[]> =>
   (await activeKeys(db, domain)).map(({ selector, public_key }) => ({ name: `${selector}._domainkey.${domain}`, value: public_key }))

@@ -4,15 +4,13 @@ import { startNode } from '../delivery/broadcast/node.ts'
 import { createRenderer } from '../delivery/broadcast/render.ts'
 import { startBroadcastSender } from '../delivery/broadcast/send-broadcasts.ts'
 import { startMessageSender } from '../delivery/send-messages.ts'
-import { createSigners } from '../delivery/signing-keys.ts'
 import type { Services } from '../operations/context.ts'
 
 /** Hands queued mail to the transport: single messages, and broadcasts. */
 export async function startSenderRole(services: Services): Promise<() => Promise<unknown>> {
-  const { database, clock, log, config, transport, secrets } = services
-  const signers = createSigners({ database, secrets, clock })
+  const { database, clock, log, config, transport, secrets, signers } = services
   const node = await startNode({ database, clock, log, dataDir: dataDirOf(config) })
-  const messages = startMessageSender({ database, clock, log, transport, mailDomain: config.MAIL_DOMAIN })
+  const messages = startMessageSender({ database, clock, log, transport, signers, mailDomain: config.MAIL_DOMAIN })
   const renderer = createRenderer({ database, secrets, signers })
   const breaker = createBreaker({ database, clock, log })
   const leaseMs = config.LEASE_SECONDS * 1000

@@ -16,6 +16,7 @@ export interface Verdict {
 /** Until the post says that it was sent. Time is made to pass for what was put off, which would otherwise wait for minutes. */
 export async function untilSent(stage: Stage, broadcast: Broadcast, withinMs = 180_000): Promise<void> {
   const look = async () => {
+    stage.checkAlive()
     await makeDue(stage)
     const { status, broadcast: on } = await broadcast.get()
     // Bad peers may trip the breaker, which waits for a person.

@@ -16,6 +16,8 @@ export interface Stage {
   sink: Sink
   startSender(options?: { dataDir?: string; leaseSeconds?: number }): Sender
   newBroadcast(recipients: number): Promise<Broadcast>
+  /** Throws when a process ended that nobody killed. */
+  checkAlive(): void
   query<Row>(sql: string, values?: unknown[]): Promise<Row[]>
   stop(): Promise<void>
 }
@@ -47,6 +49,7 @@ export async function startStage(connection: ConnectionSettings): Promise<Stage>
   const folder = mkdtempSync(join(tmpdir(), 'posthaste-crash-'))
   const sink = await startSink()
   const children = new Set<ChildProcess>()
+  const deaths: string[] = []
   const port = await freePort()
   const shared = {
     ...process.env,
@@ -65,7 +68,10 @@ export async function startStage(connection: ConnectionSettings): Promise<Stage>
       stdio: ['ignore', 'ignore', 'inherit'],
     })
     children.add(child)
-    child.once('exit', () => children.delete(child))
+    child.once('exit', (code, signal) => {
+      children.delete(child)
+      if (signal !== 'SIGKILL') deaths.push(`${env.ROLES} ended by itself with ${code ?? signal}`)
+    })
     return child
   }
   start({ ROLES: 'http', HOST: '127.0.0.1', PORT: String(port), DATA_DIR: join(folder, 'http') })
@@ -88,6 +94,9 @@ export async function startStage(connection: ConnectionSettings): Promise<Stage>
       return toSender(child, dataDir)
     },
     newBroadcast: (recipients) => newBroadcast(api, `n${++number}`, recipients),
+    checkAlive: () => {
+      if (deaths.length > 0) throw new Error(deaths.join(', '))
+    },
     query: (sql, values) => withClient(connection, async (client) => (await client.query(sql, values)).rows),
     async stop() {
       for (const child of children) await killed(child)

@@ -1,4 +1,4 @@
-import type { BroadcastId, ProjectId } from '../../base/ids.ts'
+import type { BroadcastId, ListId, ProjectId } from '../../base/ids.ts'
 import type { Database, Queryable } from '../../database/database.ts'
 import { nothing, sql } from '../../database/sql.ts'
 import type { Claimed } from './broadcast.ts'
@@ -17,6 +17,7 @@ const leaseEnd = ({ now, lease_ms }: Lessee): Date => new Date(now.getTime() + l
 export interface OpenBroadcast {
   project_id: ProjectId
   id: BroadcastId
+  list_id: ListId
   uses_contact: boolean
 }
 
@@ -24,15 +25,40 @@ const contactOf = sql`, (select ${contactValues} from contacts c where c.project
 
 /** Broadcasts that may send, oldest first. */
 export const openBroadcasts = (db: Queryable) => db.many<OpenBroadcast>`
-  select project_id, id, uses_contact from broadcasts where status = 'sending' order by created_at limit 100`
+  select project_id, id, list_id, uses_contact from broadcasts where status = 'sending' order by created_at limit 100`
 
-/** Takes what is due, and what somebody took and never settled. Two who ask at once get different rows. */
-export const claimDeliveries = (
+export interface Claim {
+  /** What to send. */
+  wanted: Claimed[]
+  /** How many were taken, wanted or not. */
+  taken: number
+}
+
+/**
+ * Takes what is due, and what somebody took and never settled. Whoever has left the list or was suppressed since send was pressed gets
+ * nothing: their part of the ledger says why.
+ */
+export async function claimDeliveries(database: Database, broadcast: OpenBroadcast, lessee: Lessee, limit: number): Promise<Claim> {
+  const rows = await claim(database, broadcast, lessee, limit)
+  const unwanted = rows.filter(({ is_wanted }) => !is_wanted).map(({ id }) => id)
+  if (unwanted.length > 0) await withdraw(database, broadcast, lessee, unwanted)
+  return { wanted: rows.filter(({ is_wanted }) => is_wanted), taken: rows.length }
+}
+
+/** Suppressions are kept by a hash of project and address: `addressHash` in features/suppressions makes the same. */
+const isWanted = (list_id: ListId) => sql`coalesce((
+  select s.status = 'active' and not exists (
+    select 1 from suppressions x
+    where x.project_id = s.project_id and x.address_hash = sha256(convert_to(s.project_id::text || ':' || s.email_key, 'UTF8')))
+  from subscribers s where s.project_id = d.project_id and s.list_id = ${list_id} and s.id = d.subscriber_id), false)`
+
+/** Two who ask at once get different rows. */
+const claim = (
   database: Database,
-  { project_id, id, uses_contact }: OpenBroadcast,
+  { project_id, id, list_id, uses_contact }: OpenBroadcast,
   lessee: Lessee,
   limit: number,
-) => database.many<Claimed>`
+) => database.many<Claimed & { is_wanted: boolean }>`
   update deliveries d set status = 'sending', attempts = d.attempts + 1, lease_owner = ${lessee.node_id},
     next_attempt_at = ${leaseEnd(lessee)}
   from (
@@ -41,7 +67,14 @@ export const claimDeliveries = (
     order by next_attempt_at limit ${limit} for update skip locked
   ) due
   where d.project_id = due.project_id and d.id = due.id
-  returning d.project_id, d.id, d.broadcast_id, d.contact_id, d.email, d.name, d.attempts ${uses_contact ? contactOf : nothing}`
+  returning d.project_id, d.id, d.broadcast_id, d.contact_id, d.email, d.name, d.attempts, ${isWanted(list_id)} as is_wanted ${uses_contact ? contactOf : nothing}`
+
+const withdraw = (database: Database, { project_id, id }: OpenBroadcast, { node_id, now }: Lessee, ids: string[]) => database.run`
+  with withdrawn as (
+    update deliveries set status = 'failed', reason = 'They left the list or were suppressed before this was sent', lease_owner = null, settled_at = ${now}
+    where project_id = ${project_id} and id = any(${ids}::uuid[]) and status = 'sending' and lease_owner = ${node_id}
+    returning 1)
+  update broadcasts set failed = failed + (select count(*) from withdrawn) where project_id = ${project_id} and id = ${id}`
 
 /**
  * A peer may take longer for one message than a lease lasts. Only what this process knows it has is renewed: what it claimed and never

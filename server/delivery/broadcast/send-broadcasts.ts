@@ -147,9 +147,9 @@ class BroadcastStream {
     let claimed = 0
     for (const broadcast of open) {
       if (this.#waiting.length >= ahead) break
-      const batch = await claimDeliveries(database, broadcast, this.#lessee(), claimSize)
-      claimed += batch.length
-      this.#waiting.push(...batch)
+      const { wanted, taken } = await claimDeliveries(database, broadcast, this.#lessee(), claimSize)
+      claimed += taken
+      this.#waiting.push(...wanted)
       this.#pump()
     }
     this.#pump()

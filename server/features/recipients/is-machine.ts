@@ -5,8 +5,8 @@
 const agents: RegExp[] = [
   // Apple's Mail Privacy Protection fetches every picture of every mail, and says no more than this.
   /^Mozilla\/5\.0$/,
-  // Pictures through Gmail's and Yahoo's proxies: whoever looks cannot be told from what looks ahead.
-  /GoogleImageProxy|ggpht\.com|YahooMailProxy/i,
+  // Yahoo's proxy: whoever looks cannot be told from what looks ahead. Gmail's fetches when somebody opens, and is a person.
+  /YahooMailProxy/i,
   // Gmail's look ahead, which pretends to be a browser that never was.
   /Chrome\/42\.0\.2311\.135 Safari\/537\.36 Edge\/12\.246/,
   // Scanners of mail gateways, and link previews of messengers.
