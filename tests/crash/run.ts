@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createLog } from '../../server/base/log.ts'
 import { startEmbeddedServer } from '../../server/database/embedded/index.ts'
 import { readPostmasterFile } from '../../server/database/embedded/leftover.ts'
+import { isProcess } from '../support/embedded-servers.ts'
 import type { Verdict } from './judge.ts'
 import { type Scenario, scenarios } from './scenarios.ts'
 import { startStage } from './stage.ts'
@@ -23,7 +24,8 @@ const dataDir = join(folder, 'data')
 const server = await startEmbeddedServer({ dataDir, log: createLog('silent') })
 const killServer = () => {
   const pid = readPostmasterFile(join(dataDir, 'postgres'))?.pid
-  if (pid) process.kill(pid, 'SIGKILL')
+  // It may still be dead from the last time.
+  if (pid && isProcess(pid)) process.kill(pid, 'SIGKILL')
 }
 
 console.log(
