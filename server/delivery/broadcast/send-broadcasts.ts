@@ -55,10 +55,7 @@ export function startBroadcastSender(sender: BroadcastSender): Loop {
   }
 }
 
-/**
- * What no socket waits for, beside the stream: a chunk of five thousand new deliveries takes as long as sending a thousand, and in turns
- * with the claims it left the sockets idle for a third of the time.
- */
+/** What no socket waits for, beside the stream: in turns with the claims, a chunk of five thousand new deliveries left the sockets idle. */
 const startChores = ({ database, clock, log }: BroadcastSender, onExpanded: () => void): Loop =>
   startLoop({
     name: 'broadcasts',
