@@ -55,7 +55,7 @@ export function startBroadcastSender(sender: BroadcastSender): Loop {
   }
 }
 
-/** What no socket waits for, beside the stream: in turns with the claims, a chunk of five thousand new deliveries left the sockets idle. */
+/** What no socket waits for, beside the stream: in turns with the claims, each chunk of five thousand new deliveries would hold them up. */
 const startChores = ({ database, clock, log }: BroadcastSender, onExpanded: () => void): Loop =>
   startLoop({
     name: 'broadcasts',
