@@ -136,7 +136,7 @@ test('an address outside ASCII survives the header', async () => {
 
 test('scanners, privacy proxies and what comes right after delivery are counted apart', async () => {
   const { project, list, path, first } = await newSentPost(app)
-  const proxy = 'Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko Firefox/11.0 (via ggpht.com GoogleImageProxy)'
+  const proxy = 'YahooMailProxy; https://help.yahoo.com/kb/yahoo-mail-proxy-SLN28749.html'
   for (const agent of ['Mozilla/5.0', proxy, 'curl/8.9.1']) await open(first.token, { agent })
   assert.equal((await click(first.token, 0, { agent: 'Barracuda Sentinel (EE)' })).status, 302)
   assert.equal((await click(first.token, 1, { method: 'HEAD' })).status, 302)

@@ -280,7 +280,9 @@ async function handOver({ transport, node, renderer, log }: BroadcastSender, del
     node.journal.append(delivery.id)
   }
   try {
-    return { outcome: await transport.send(envelope, message, { message_id, subject, isDotSafe: true, onAccepted }) }
+    return {
+      outcome: await transport.send(envelope, message, { message_id, subject, lane: delivery.broadcast_id, isDotSafe: true, onAccepted }),
+    }
   } catch (error) {
     if (isAccepted) return { outcome: { kind: 'delivered', smtp_code: 250, response: 'accepted' }, journalError: error as Error }
     log.error({ delivery_id: delivery.id, reason: (error as Error).message }, 'a message could not be handed over')

@@ -61,6 +61,8 @@ test('a hard bounce: the ledger, the counts, the subscriber and the address all 
     to: first.email,
     subject: 'Hello',
     message_id: `${formatId('dlv', first.id)}@posthaste.test`,
+    tag: null,
+    metadata: {},
   })
   assert.match(`${subscriber_id} ${contact_id} ${mailbox_id}`, /^sub_\w+ con_\w+ mbx_\w+$/)
 })
