@@ -1,4 +1,4 @@
-const names = ['import', 'http', 'page', 'start'] as const
+const names = ['import', 'http', 'page', 'start', 'compile', 'smtp', 'broadcast'] as const
 
 const [name] = process.argv.slice(2)
 const wanted = names.filter((known) => name === undefined || known === name)

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { cpus, tmpdir, totalmem } from 'node:os'
@@ -14,7 +15,7 @@ export interface Bench {
   /** A migrated, empty database. */
   database(name: string): Promise<ConnectionSettings>
   /** The program itself, started like anybody starts it, on such a database. */
-  program(connection: ConnectionSettings): Promise<Program>
+  program(connection: ConnectionSettings, env?: Record<string, string>): Promise<Program>
   stop(): Promise<void>
 }
 
@@ -22,7 +23,15 @@ export interface Program {
   url: string
   key: string
   pid: number
+  /** Since the last time this was asked: how late its event loop was (the 99th percentile and the worst), and its processor time. */
+  eventLoop(): Promise<EventLoop>
   stop(): Promise<void>
+}
+
+export interface EventLoop {
+  p99: number
+  max: number
+  cpuMs: number
 }
 
 const key = 'sk_benchmarkbenchmarkbenchmark'
@@ -39,8 +48,8 @@ export async function startBench(): Promise<Bench> {
       await migrate(connection)
       return connection
     },
-    async program(connection) {
-      const program = await startProgram(connection, folder)
+    async program(connection, env = {}) {
+      const program = await startProgram(connection, folder, env)
       programs.push(program)
       return program
     },
@@ -55,7 +64,7 @@ export async function startBench(): Promise<Bench> {
 export const urlOf = ({ host, port, user, database }: ConnectionSettings): string =>
   `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(String(host))}`
 
-async function startProgram(connection: ConnectionSettings, folder: string): Promise<Program> {
+async function startProgram(connection: ConnectionSettings, folder: string, more: Record<string, string>): Promise<Program> {
   const port = await freePort()
   const env = {
     ...process.env,
@@ -64,14 +73,21 @@ async function startProgram(connection: ConnectionSettings, folder: string): Pro
     DATA_DIR: join(folder, 'program'),
     BOOTSTRAP_API_KEY: key,
     RATE_LIMIT_PER_MINUTE: '100000000',
+    ...more,
   }
-  const child = spawn(process.execPath, ['--max-semi-space-size=8', 'bin/posthaste.js', 'start'], {
+  const watch = new URL('./event-loop.ts', import.meta.url).href
+  const child = spawn(process.execPath, ['--max-semi-space-size=8', '--import', watch, 'bin/posthaste.js', 'start'], {
     env,
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   const url = `http://localhost:${port}`
   await until(async () => (await fetch(`${url}/readyz`)).ok)
-  return { url, key, pid: child.pid as number, stop: () => ended(child) }
+  const eventLoop = async () => {
+    const answer = once(child, 'message')
+    child.send('how late?')
+    return ((await answer) as [EventLoop])[0]
+  }
+  return { url, key, pid: child.pid as number, eventLoop, stop: () => ended(child) }
 }
 
 const ended = (child: ChildProcess): Promise<void> =>

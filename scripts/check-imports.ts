@@ -66,8 +66,8 @@ function check(file: string, target: string): void {
   if (from !== to && !allowed[from]?.includes(to)) problems.push(`${file} imports ${target}: ${from}/ may not reach into ${to}/`)
   if (from !== to && narrow[door] && !narrow[door].test(file))
     problems.push(`${file} imports ${target}: of ${from}/ only ${narrow[door].source} may`)
-  if (door === 'features → delivery' && !/delivery\/(enqueue|send-now)\.ts$/.test(target))
-    problems.push(`${file} imports ${target}: features call delivery/enqueue.ts and delivery/send-now.ts only`)
+  if (door === 'features → delivery' && !/delivery\/(enqueue|send-now|control)\.ts$/.test(target))
+    problems.push(`${file} imports ${target}: features call delivery/{enqueue,send-now,control}.ts only`)
   if (to !== 'features') return
   const [, feature, inner] = target.split('/')
   const isOwn = from === 'features' && file.split('/')[1] === feature

@@ -10,6 +10,7 @@ import { connectDatabase, type DatabaseServer, dataDirOf } from './database/conn
 import { type Database, openDatabase } from './database/database.ts'
 import { migrate, newestMigration } from './database/migrate.ts'
 import { storeCapturedMessage } from './delivery/captured-messages.ts'
+import { createSigners } from './delivery/signing-keys.ts'
 import { createTransport } from './delivery/transports/index.ts'
 import { bootstrap, type FirstStart } from './features/identity/index.ts'
 import { allJobs } from './jobs/all-jobs.ts'
@@ -63,13 +64,17 @@ export async function startPosthaste({ config, log, clock = systemClock, server,
     if (first) onFirstStart?.(first)
     const transport = createTransport(config.OUTBOUND, {
       storeCapturedMessage: (message) => storeCapturedMessage(database, message, clock.now()),
+      mailDomain: config.MAIL_DOMAIN,
+      dnsServers: config.DNS_SERVERS,
+      isPrivateAllowed: config.ALLOW_PRIVATE_WEBHOOKS,
     })
     stops.push(() => transport.close())
-    const services: Services = { database, clock, log, config, secrets, jobs, transport }
+    const signers = createSigners({ database, secrets, clock })
+    const services: Services = { database, clock, log, config, secrets, jobs, transport, signers }
 
     const has = (role: Config['ROLES'][number]) => config.ROLES.includes(role)
     if (has('consumers')) stops.push(await startConsumersRole(services))
-    if (has('sender')) stops.push(startSenderRole(services))
+    if (has('sender')) stops.push(await startSenderRole(services))
     if (has('scheduler')) stops.push(await startSchedulerRole(services))
     const http = has('http') ? await startHttpRole(services, { isReady: createReadiness(database) }) : null
     if (http) stops.push(() => http.close())

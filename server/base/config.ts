@@ -116,10 +116,10 @@ export const settings = {
   }),
   SMTP_PORT: setting({ schema: port, default: '2525', about: `Port of the inbound SMTP server.${later('inbound mail')}` }),
   OUTBOUND: setting({
-    schema: z.string().regex(/^(capture|smtps?:\/\/.+)$/, 'must be capture, smtp://… or smtps://…'),
+    schema: z.string().regex(/^(capture|direct(\?.+)?|smtps?:\/\/.+)$/, 'must be capture, direct, smtp://… or smtps://…'),
     default: 'capture',
     about:
-      'How mail leaves: `capture` keeps it (`GET /dev/outbox` on localhost), `smtp://user:password@host:port` or `smtps://…` hands it to a relay.',
+      'How mail leaves: `capture` keeps it (`GET /dev/outbox` on localhost), `smtp://user:password@host:port` or `smtps://…` hands it to a relay, or by `weight` to several with commas between them (`smtp://a?weight=2&connections=10&rate=50,smtp://b`), and `direct` to the servers of the recipients’ domains (`direct?connections=5&rate=20` for each).',
   }),
   DNS_SERVERS: setting({
     schema: commaList,
@@ -148,6 +148,18 @@ export const settings = {
     schema: positive,
     default: '60',
     about: 'Requests a minute for each key, and for each address without one.',
+  }),
+  LEASE_SECONDS: setting({
+    schema: positive,
+    default: '120',
+    about:
+      'After how long without a sign of life what a sender had claimed of a broadcast passes to another. A sender that starts again with its DATA_DIR takes it up at once.',
+  }),
+  DELIVERY_RETENTION_DAYS: setting({
+    schema: positive,
+    default: '400',
+    about:
+      'How long is kept who got which post. Links in older mail, the one to unsubscribe among them, open nothing any more; the counts of the post stay.',
   }),
   SIGN_UPS: setting({
     schema: z.enum(['open', 'invited'], { error: 'must be open or invited' }),

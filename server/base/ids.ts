@@ -21,6 +21,8 @@ export type IdPrefix =
   | 'con'
   | 'mbx'
   | 'post'
+  | 'brd'
+  | 'dlv'
   | 'evt'
   | 'msg'
   | 'grp'
@@ -40,6 +42,8 @@ export type SubscriberId = Id<'sub'>
 export type ContactId = Id<'con'>
 export type MailboxId = Id<'mbx'>
 export type PostId = Id<'post'>
+export type BroadcastId = Id<'brd'>
+export type DeliveryId = Id<'dlv'>
 export type EventId = Id<'evt'>
 export type MessageId = Id<'msg'>
 

@@ -9,8 +9,8 @@ export interface Loop {
 interface LoopOptions {
   name: string
   log: Log
-  /** What rouses it at once; between wakes it looks by itself. */
-  on: Wake
+  /** What rouses it at once, if anything does; between wakes it looks by itself. */
+  on?: Wake
   everyMs: number
   /** One step of the work. True means "there may be more": it goes on without rest. */
   step(): Promise<boolean>
@@ -21,10 +21,11 @@ export function startLoop({ name, log, on, everyMs, step }: LoopOptions): Loop {
   let stopped = false
   let roused = false
   let endRest = () => {}
-  const offWake = onWake(on, () => {
+  const rouse = () => {
     roused = true
     endRest()
-  })
+  }
+  const offWake = on ? onWake(on, rouse) : () => {}
   const rest = () =>
     new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, everyMs)

@@ -2,7 +2,7 @@ import { Resolver } from 'node:dns/promises'
 import type { Config } from '../base/config.ts'
 import { reasonOf } from '../base/errors.ts'
 import { portProblem } from '../base/port.ts'
-import { createTransport } from '../delivery/transports/index.ts'
+import { createTransport, relayPlaces } from '../delivery/transports/index.ts'
 import { type Check, within } from './doctor-check.ts'
 
 const answerMs = 3_000
@@ -80,11 +80,11 @@ export async function checkDns({ MAIL_DOMAIN, DNS_SERVERS }: Config): Promise<Ch
   }
 }
 
-export async function checkOutbound({ OUTBOUND }: Config): Promise<Check> {
+export async function checkOutbound({ OUTBOUND, MAIL_DOMAIN, DNS_SERVERS }: Config): Promise<Check> {
   const name = 'outbound mail'
   const store = async () => {}
   try {
-    const transport = createTransport(OUTBOUND, { storeCapturedMessage: store })
+    const transport = createTransport(OUTBOUND, { storeCapturedMessage: store, mailDomain: MAIL_DOMAIN, dnsServers: DNS_SERVERS })
     await transport.verify().finally(() => transport.close())
     if (OUTBOUND === 'capture')
       return {
@@ -93,7 +93,13 @@ export async function checkOutbound({ OUTBOUND }: Config): Promise<Check> {
         seen: 'OUTBOUND=capture: mail is kept and shown, never sent',
         next: 'Set OUTBOUND=smtp://… to send.',
       }
-    return { name, state: 'good', seen: `the relay ${new URL(OUTBOUND).host} takes mail` }
+    if (transport.name === 'direct') return { name, state: 'good', seen: 'mail goes to the recipients’ own servers; the DNS answers' }
+    const relays = relayPlaces(OUTBOUND)
+    return {
+      name,
+      state: 'good',
+      seen: relays.length === 1 ? `the relay ${relays[0]} takes mail` : `the relays ${relays.join(', ')} take mail`,
+    }
   } catch (error) {
     return { name, state: 'bad', seen: reasonOf(error), next: 'Check OUTBOUND: host, port, user and password.' }
   }

@@ -54,6 +54,16 @@ const commands: Record<string, Command> = {
     options: { email: { type: 'string', value: 'ADDRESS', about: 'Whom (default: the owner of this installation)' } },
     load: async () => (await import('./sign-in.ts')).printSignInLink,
   }),
+  dkim: command({
+    about: 'Show the DNS records that sign mail of MAIL_DOMAIN; makes the keys the first time',
+    operands: [],
+    more: 'Mail is signed from then on. Without keys it leaves unsigned, for a relay to sign.',
+    options: {
+      ed25519: { type: 'boolean', about: 'Also a second, newer kind of key' },
+      rotate: { type: 'boolean', about: 'Makes new keys in place of those in use; leave the old records in DNS for a week' },
+    },
+    load: async () => (await import('./dkim.ts')).showDkim,
+  }),
   import: command({
     about: 'Add people who have agreed to be on a list, from a CSV file',
     operands: ['FILE'],

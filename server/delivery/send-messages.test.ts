@@ -6,15 +6,18 @@ import { type ReceivedMessage, type SmtpPeerOptions, startSmtpPeer } from '../..
 import { until } from '../../tests/support/until.ts'
 import { type MessageId, newId } from '../base/ids.ts'
 import { createLog } from '../base/log.ts'
+import { createSecrets } from '../base/secrets.ts'
 import { openDatabase } from '../database/database.ts'
 import { enqueueMessage } from './enqueue.ts'
 import { type MessageSender, sendDueMessages } from './send-messages.ts'
+import { createSigners } from './signing-keys.ts'
 import { createSmtpTransport } from './transports/smtp.ts'
 import type { Outcome, Transport } from './transports/transport.ts'
 
 const minute = 60_000
 const clock = createTestClock()
 const log = createLog('silent')
+const secrets = createSecrets('a key for tests, long enough to be taken')
 const { connection, drop } = await cloneDatabase()
 const database = openDatabase({ connection, clock, log })
 test.after(async () => {
@@ -35,7 +38,14 @@ async function senderTo(script: SmtpPeerOptions) {
   toClose.push(transport, peer)
   return { peer, sender: senderWith(transport) }
 }
-const senderWith = (transport: Transport): MessageSender => ({ database, clock, log, transport, mailDomain: 'posthaste.test' })
+const senderWith = (transport: Transport): MessageSender => ({
+  database,
+  clock,
+  log,
+  transport,
+  signers: createSigners({ database, secrets, clock }),
+  mailDomain: 'posthaste.test',
+})
 
 const enqueue = (to = 'ann@example.org', more: object = {}): Promise<MessageId> => {
   const from = { name: 'News', address: 'news@posthaste.test' }
@@ -156,7 +166,7 @@ test('a message that cannot be put together bounces with a reason, and the other
   const good = await enqueue('bob@example.org')
   await sendDueMessages(sender)
   const { status, reason } = await rowOf(bad)
-  assert.deepEqual([status, reason], ['bounced', 'The message could not be put together.'])
+  assert.deepEqual([status, reason], ['bounced', 'The message could not be put together'])
   assert.equal((await rowOf(good)).status, 'delivered')
   assert.equal(peer.messages.length, 1)
 })

@@ -6,6 +6,7 @@ import type { Database, Queryable } from '../database/database.ts'
 import type { OutgoingMail } from '../mail/compose.ts'
 import { nextAttempt } from './retry-times.ts'
 import { sendNow } from './send-now.ts'
+import type { Signers } from './signing-keys.ts'
 import type { Outcome, Transport } from './transports/index.ts'
 
 /**
@@ -26,6 +27,7 @@ export interface MessageSender {
   clock: Clock
   log: Log
   transport: Transport
+  signers: Signers
   mailDomain: string
 }
 
@@ -75,8 +77,8 @@ function tellOf({ log, transport }: MessageSender, { id }: Claimed, outcome: Out
   if (outcome.kind === 'deferred') inTrouble.add(transport)
 }
 
-const attempt = ({ transport, mailDomain }: MessageSender, { id, mail, created_at }: Claimed): Promise<Outcome> =>
-  sendNow({ transport }, { ...mail, message_id: `${formatId('msg', id)}@${mailDomain}`, date: created_at })
+const attempt = ({ transport, signers, mailDomain }: MessageSender, { id, mail, created_at }: Claimed): Promise<Outcome> =>
+  sendNow({ transport, signers }, { ...mail, message_id: `${formatId('msg', id)}@${mailDomain}`, date: created_at })
 
 /** Whoever lost the lease in the meantime settles nothing: the count of attempts tells the claims apart. */
 async function settle({ database, clock }: MessageSender, message: Claimed, outcome: Outcome): Promise<void> {

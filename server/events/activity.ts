@@ -92,7 +92,8 @@ function toRow({ id, project_id, type, created_at, data }: PublishedEvent): File
     id,
     type,
     at: created_at,
-    email: subscriber?.email ?? (data.from as string | undefined) ?? null,
+    // Of a mail that bounced or was complained of, the person is whom it went to.
+    email: subscriber?.email ?? ((type === 'email.replied' ? data.from : data.to) as string | undefined) ?? null,
     subject: (data.subject as string | undefined) ?? null,
     post_id: idIn('post', 'post_id'),
     subscriber_id: idIn('sub', 'subscriber_id'),

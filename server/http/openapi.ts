@@ -13,6 +13,8 @@ type Json = Record<string, unknown>
 const tags: Record<string, string> = {
   lists: 'Audiences: newsletters, waitlists and announcement lists',
   subscribers: 'The people on a list',
+  deliveries: 'Who got a post, who did not, and why',
+  posts: 'What is written, sent to a list and shown on its site',
   contacts: 'A person across all lists of the project',
   emails: 'Single e-mails: receipts, notices, codes',
   suppressions: 'Addresses that get no more mail from this project',
@@ -42,6 +44,8 @@ const errorText: Partial<Record<ErrorCode, string>> = {
   otp_expired: 'The code has ended; ask for a new one',
   otp_attempts_exceeded: 'The code was tried too often; ask for a new one',
   unauthorized: 'No valid key was sent',
+  limit_exceeded: 'The plan has no room left for this month',
+  spending_cap_reached: 'The plan is used up, and so is the monthly cap on overage',
   forbidden: 'The key lacks the scope, or is bound to a mailbox',
   not_found: 'No such thing in this project',
   already_subscribed: 'The project has this plan already',
@@ -170,7 +174,7 @@ const headerRefs = (names: readonly string[]) => Object.fromEntries(names.map((n
 function successesOf(operation: Operation, components: Json): Json {
   const success = successOf(operation, components)
   const repeat = { ...success, description: 'The same Idempotency-Key again: what the first request made; nothing is done' }
-  return { [operation.status]: success, ...(operation.isPayable && operation.status === 201 ? { 200: repeat } : {}) }
+  return { [operation.status]: success, ...(operation.isPayable && operation.status !== 200 ? { 200: repeat } : {}) }
 }
 
 function successOf(operation: Operation, components: Json): Json {

@@ -7,6 +7,7 @@ import { inviteOperations } from '../features/invites/index.ts'
 import { listOperations } from '../features/lists/index.ts'
 import { memberOperations } from '../features/members/index.ts'
 import { appOperations } from '../features/oauth/index.ts'
+import { postOperations } from '../features/posts/index.ts'
 import { projectOperations } from '../features/projects/index.ts'
 import { sessionOperations } from '../features/sessions/index.ts'
 import { subscriberOperations } from '../features/subscribers/index.ts'
@@ -19,6 +20,7 @@ import type { Operation } from './define-operation.ts'
 export const allOperations: Operation[] = [
   ...listOperations,
   ...subscriberOperations,
+  ...postOperations,
   ...contactOperations,
   ...suppressionOperations,
   ...emailOperations,

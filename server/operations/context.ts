@@ -4,6 +4,7 @@ import type { KeyId, MailboxId, ProjectId, UserId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import type { Secrets } from '../base/secrets.ts'
 import type { Database } from '../database/database.ts'
+import type { Signers } from '../delivery/signing-keys.ts'
 import type { Transport } from '../delivery/transports/index.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 
@@ -70,6 +71,7 @@ export interface Services {
   secrets: Secrets
   jobs: Jobs
   transport: Transport
+  signers: Signers
 }
 
 /** What an operation's rule may use. It never sees HTTP. */

@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import { parseAddress } from '../mail/address.ts'
 
+const notATime = 'must be an ISO 8601 time with an offset, such as 2026-11-15T09:00:00Z'
+
 /** A point in time: ISO 8601 on the wire, a Date inside. Goes out in UTC with milliseconds. */
 export const timestamp = z
-  .codec(z.iso.datetime({ offset: true, error: 'must be an ISO 8601 time with an offset, such as 2026-11-15T09:00:00Z' }), z.date(), {
+  .codec(z.iso.datetime({ offset: true, error: ({ input }) => (input === undefined ? undefined : notATime) }), z.date(), {
     decode: (text) => new Date(text),
     encode: (date) => date.toISOString(),
   })

@@ -21,6 +21,8 @@ import { addOAuth } from '../site/oauth-endpoints.ts'
 import { addOutbox } from '../site/outbox.ts'
 import { addSignInPages } from '../site/sign-in.ts'
 import { addSignInLinkPages } from '../site/sign-in-link.ts'
+import { addTracking } from '../site/tracking.ts'
+import { addUnsubscribePages } from '../site/unsubscribe.ts'
 
 /** The API, the reference and the public pages on one port. */
 export async function startHttpRole(services: Services, { isReady }: { isReady: ReadyCheck }): Promise<FastifyInstance> {
@@ -40,6 +42,8 @@ export async function startHttpRole(services: Services, { isReady }: { isReady: 
       addReference,
       (scope) => addHomePage(scope, services),
       (scope) => addConfirmPages(scope, services),
+      (scope) => addUnsubscribePages(scope, services),
+      (scope) => addTracking(scope, services),
       (scope) => addOutbox(scope, services),
       (scope) => addSignInPages(scope, services),
       (scope) => addSignInLinkPages(scope, services),

@@ -1,9 +1,14 @@
+import { startDuePosts, startLookingAfterBroadcasts } from '../features/posts/index.ts'
+import { startFollowingBounces } from '../features/recipients/index.ts'
 import { allJobs } from '../jobs/all-jobs.ts'
 import type { Services } from '../operations/context.ts'
 
-/** Carries out deferred and recurring jobs. */
+/** Carries out deferred and recurring jobs, sends posts at their time, and sees to what broadcasts leave to do. */
 export async function startSchedulerRole(services: Services): Promise<() => Promise<unknown>> {
   await services.jobs.work(allJobs, services)
+  const due = startDuePosts(services)
+  const broadcasts = startLookingAfterBroadcasts(services)
+  const bounces = startFollowingBounces(services)
   // The queue itself is stopped by whoever started it.
-  return async () => {}
+  return () => Promise.all([due.stop(), broadcasts.stop(), bounces.stop()])
 }

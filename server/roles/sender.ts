@@ -1,8 +1,19 @@
+import { dataDirOf } from '../database/connect.ts'
+import { createBreaker } from '../delivery/broadcast/breaker.ts'
+import { startNode } from '../delivery/broadcast/node.ts'
+import { createRenderer } from '../delivery/broadcast/render.ts'
+import { startBroadcastSender } from '../delivery/broadcast/send-broadcasts.ts'
 import { startMessageSender } from '../delivery/send-messages.ts'
 import type { Services } from '../operations/context.ts'
 
-/** Hands queued mail to the transport. */
-export function startSenderRole({ database, clock, log, config, transport }: Services): () => Promise<unknown> {
-  const loop = startMessageSender({ database, clock, log, transport, mailDomain: config.MAIL_DOMAIN })
-  return loop.stop
+/** Hands queued mail to the transport: single messages, and broadcasts. */
+export async function startSenderRole(services: Services): Promise<() => Promise<unknown>> {
+  const { database, clock, log, config, transport, secrets, signers } = services
+  const node = await startNode({ database, clock, log, dataDir: dataDirOf(config) })
+  const messages = startMessageSender({ database, clock, log, transport, signers, mailDomain: config.MAIL_DOMAIN })
+  const renderer = createRenderer({ database, secrets, signers })
+  const breaker = createBreaker({ database, clock, log })
+  const leaseMs = config.LEASE_SECONDS * 1000
+  const broadcasts = startBroadcastSender({ database, clock, log, transport, node, renderer, breaker, leaseMs })
+  return () => Promise.all([messages.stop(), broadcasts.stop()])
 }

@@ -1,46 +1,117 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { after } from 'node:test'
+import type { AddressInfo } from 'node:net'
 
-/** The IPv4 addresses of a name; `null` for no answer at all. */
-type Addresses = (name: string) => string[] | null
-
-export interface DnsPeer {
-  /** As DNS_SERVERS has it. */
-  server: string
-  /** What was asked for, as `A name` and `AAAA name`. */
-  asked: string[]
+/** What a name has. A name that is not there does not exist (NXDOMAIN); a type that is not there is an empty answer. */
+export interface DnsName {
+  MX?: [preference: number, host: string][]
+  A?: string[]
+  AAAA?: string[]
+  TXT?: string[]
+  /** In place of any answer. */
+  fails?: 'SERVFAIL' | 'silence'
 }
 
-const types: Record<number, string> = { 1: 'A', 28: 'AAAA' }
+export interface DnsPeer {
+  /** As DNS_SERVERS wants it. */
+  address: string
+  /** May be changed at any time. */
+  names: Record<string, DnsName>
+  /** "MX example.test", in order. */
+  asked: string[]
+  close(): Promise<void>
+}
 
-/** A DNS server on this machine that knows what the test tells it. */
-export async function startDnsPeer(addressesOf: Addresses): Promise<DnsPeer> {
-  const asked: string[] = []
+const types = { A: 1, MX: 15, TXT: 16, AAAA: 28 } as const
+type RecordType = keyof typeof types
+
+/** A DNS server on UDP (RFC 1035) that knows a few names. */
+export async function startDnsPeer(names: Record<string, DnsName>): Promise<DnsPeer> {
   const socket = createSocket('udp4')
+  const asked: string[] = []
+  const peer: DnsPeer = {
+    address: '',
+    names,
+    asked,
+    close: async () => {
+      socket.close()
+      await once(socket, 'close')
+    },
+  }
   socket.on('message', (query, from) => {
-    // RFC 1035 section 4.1.2: the labels of the name, each after its length, then type and class.
-    const end = query.indexOf(0, 12)
-    const labels: string[] = []
-    for (let at = 12; at < end; at += 1 + (query[at] as number))
-      labels.push(query.toString('ascii', at + 1, at + 1 + (query[at] as number)))
-    const type = types[query.readUInt16BE(end + 1)] as string
-    const name = labels.join('.')
-    asked.push(`${type} ${name}`)
-    const addresses = addressesOf(name)
-    if (addresses === null) return
-    const records = type === 'A' ? addresses.map(recordOf) : []
-    const answer = Buffer.concat([query.subarray(0, end + 5), ...records])
-    answer.writeUInt16BE(0x8180, 2)
-    answer.writeUInt16BE(records.length, 6)
-    answer.writeUInt16BE(0, 10) // without the EDNS record of the question
-    socket.send(answer, from.port, from.address)
+    const answer = answerTo(query, peer)
+    if (answer) socket.send(answer, from.port, from.address)
   })
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
-  after(() => socket.close())
-  return { server: `127.0.0.1:${socket.address().port}`, asked }
+  peer.address = `127.0.0.1:${(socket.address() as AddressInfo).port}`
+  return peer
 }
 
-/** RFC 1035 section 4.1.3: the name by pointer, type A, class IN, no time to live, four bytes. */
-const recordOf = (ip: string) => Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...ip.split('.').map(Number)])
+function answerTo(query: Buffer, { names, asked }: DnsPeer): Buffer | null {
+  const { name, end } = nameAt(query, 12)
+  const number = query.readUInt16BE(end)
+  const type = (Object.keys(types) as RecordType[]).find((known) => types[known] === number)
+  asked.push(`${type ?? number} ${name}`)
+  const known = names[name.toLowerCase()]
+  if (known?.fails === 'silence') return null
+  const data = known && type ? (known[type] ?? []).map((value) => dataOf(type, value)) : []
+  const code = known?.fails === 'SERVFAIL' ? 2 : known ? 0 : 3
+  const header = Buffer.alloc(12)
+  query.copy(header, 0, 0, 2)
+  // A response, recursion desired and available.
+  header.writeUInt16BE(0x8180 | code, 2)
+  header.writeUInt16BE(1, 4)
+  header.writeUInt16BE(data.length, 6)
+  return Buffer.concat([header, query.subarray(12, end + 4), ...data.map((bytes) => recordOf(number, bytes))])
+}
+
+function nameAt(bytes: Buffer, start: number): { name: string; end: number } {
+  const labels: string[] = []
+  let at = start
+  while (bytes[at]) {
+    const length = bytes[at] as number
+    labels.push(bytes.toString('latin1', at + 1, at + 1 + length))
+    at += 1 + length
+  }
+  return { name: labels.join('.'), end: at + 1 }
+}
+
+/** One record for the name of the question, which is at byte 12; good for a minute. */
+function recordOf(type: number, data: Buffer): Buffer {
+  const head = Buffer.alloc(12)
+  head.writeUInt16BE(0xc00c, 0)
+  head.writeUInt16BE(type, 2)
+  head.writeUInt16BE(1, 4)
+  head.writeUInt32BE(60, 6)
+  head.writeUInt16BE(data.length, 10)
+  return Buffer.concat([head, data])
+}
+
+function dataOf(type: RecordType, value: string | [number, string]): Buffer {
+  if (Array.isArray(value)) {
+    const preference = Buffer.alloc(2)
+    preference.writeUInt16BE(value[0])
+    return Buffer.concat([preference, nameBytes(value[1])])
+  }
+  if (type === 'A') return Buffer.from(value.split('.').map(Number))
+  if (type === 'AAAA') return addressBytes(value)
+  return Buffer.concat([Buffer.from([value.length]), Buffer.from(value, 'latin1')])
+}
+
+const nameBytes = (name: string): Buffer =>
+  Buffer.concat([
+    ...name
+      .split('.')
+      .filter(Boolean)
+      .map((label) => Buffer.concat([Buffer.from([label.length]), Buffer.from(label)])),
+    Buffer.from([0]),
+  ])
+
+function addressBytes(address: string): Buffer {
+  const [before = '', after = ''] = address.split('::')
+  const groups = (text: string) => text.split(':').filter(Boolean)
+  const missing = 8 - groups(before).length - groups(after).length
+  const all = [...groups(before), ...Array<string>(Math.max(0, missing)).fill('0'), ...groups(after)]
+  return Buffer.from(all.map((group) => group.padStart(4, '0')).join(''), 'hex')
+}

@@ -29,6 +29,7 @@ export async function makeFixtures(project: TestProject): Promise<Fixtures> {
   const list = await made('/lists', { name: `Fixture ${suffix}` })
   const message = { from: list.mailbox_address, to: `recipient-${suffix}@example.org`, subject: 'Fixture', text: 'Hello' }
   const email = await made('/emails', message)
+  const post = await made(`/lists/${list.id}/posts`, { subject: 'Fixture', body_html: '<p>Hello</p>' })
   await project.events()
   const subscriber = await made(`/lists/${list.id}/subscribers`, { email: `fixture-${suffix}@example.org`, verified: true })
   const created = (await project.eventsWithData()).find((event) => event.type === 'subscriber.created')
@@ -39,6 +40,7 @@ export async function makeFixtures(project: TestProject): Promise<Fixtures> {
     mbx: list.mailbox_id,
     mailbox_address: list.mailbox_address,
     eml: email.id,
+    post: post.id,
     sub: subscriber.id,
     con: String(created?.data.contact_id),
     key: key.id,
@@ -108,8 +110,20 @@ const special: Record<string, object | ((fixtures: Fixtures) => object)> = {
   'tokens.create': { scope: 'read' },
 }
 
-/** What the example body gets. The right code is in a mail, and of use once: those who complete a claim have tests of their own. */
-export const exampleStatus = (operation: Operation): number => (operation.id === 'agents.complete' ? 400 : operation.status)
+/**
+ * What the example gets where it cannot be a yes; there are tests of their own for those. The right code of a claim is in a mail, and of
+ * use once. The fixture's post is a draft that needs no approval.
+ */
+const refusedExamples: Record<string, number> = {
+  'agents.complete': 400,
+  'posts.cancel': 422,
+  'posts.reject': 422,
+  'posts.pause': 422,
+  'posts.resume': 422,
+  'posts.abort': 422,
+  'deliveries.retry': 422,
+}
+export const exampleStatus = (operation: Operation): number => refusedExamples[operation.id] ?? operation.status
 
 /** The smallest body that the operation takes; undefined for one that takes none. */
 export function bodyOf(operation: Operation, fixtures: Fixtures): Record<string, unknown> | undefined {

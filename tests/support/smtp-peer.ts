@@ -3,64 +3,10 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createSecureContext, TLSSocket } from 'node:tls'
 import { peerCertificate, peerKey } from './peer-certificate.ts'
+import { type AuthDialog, startAuth } from './smtp-peer-auth.ts'
+import type { PeerStage, ReceivedMessage, SmtpPeerOptions } from './smtp-peer-script.ts'
 
-/** A whole reply line without CRLF (any code, or garbage), or something ruder. */
-export type PeerAction =
-  | string
-  /** Closes the connection at once, without a reply. */
-  | { drop: true }
-  /** Never answers, keeps the connection open. */
-  | { hang: true }
-  /** Waits, then does what it would have done, or what `then` says. */
-  | { delayMs: number; then?: PeerAction }
-  /** These bytes and nothing more: no CRLF is added. With `drop` the connection closes after them. */
-  | { raw: string; drop?: true }
-  /** These bytes again and again, until the client gives up. */
-  | { trickle: string; everyMs: number }
-
-export interface PeerCall {
-  /** The command as it came, without CRLF; '' at the greeting and the final dot. */
-  line: string
-  /** How often this stage was reached before, over all connections. */
-  before: number
-  /** Which connection this is, from 1. */
-  connection: number
-}
-
-/** What to do at a stage: always the same, or decided at each call; undefined means "behave well". */
-export type PeerScript = PeerAction | ((call: PeerCall) => PeerAction | undefined)
-
-export interface SmtpPeerOptions {
-  atGreeting?: PeerScript
-  atEhlo?: PeerScript
-  atStartTls?: PeerScript
-  atAuth?: PeerScript
-  atMail?: PeerScript
-  atRcpt?: PeerScript
-  atData?: PeerScript
-  /** Closes the connection once this many bytes of a message have come. */
-  dropInMessageAfter?: number
-  /** After the final dot. The message counts as accepted only when the answer is 2xx. */
-  atDot?: PeerScript
-  /** Which extensions EHLO lists. SMTPUTF8, PIPELINING and 8BITMIME unless told otherwise. */
-  offers?: { starttls?: boolean; smtputf8?: boolean; pipelining?: boolean; eightBitMime?: boolean; auth?: boolean; size?: number }
-  /** TLS from the first byte, as for smtps://. */
-  secure?: boolean
-  /** Which port; by default a free one. */
-  port?: number
-}
-
-export interface ReceivedMessage {
-  from: string
-  to: string[]
-  /** Dots unstuffed, everything else byte for byte. */
-  raw: Buffer
-  /** The parameters of MAIL FROM: "SMTPUTF8 SIZE=120". */
-  parameters: string
-  tls: boolean
-  /** Who logged in, as "user:password". */
-  login: string | null
-}
+export type { PeerAction, PeerCall, PeerScript, ReceivedMessage, SmtpPeerOptions } from './smtp-peer-script.ts'
 
 export interface SmtpPeer {
   port: number
@@ -77,12 +23,10 @@ export interface SmtpPeer {
   close(): Promise<void>
 }
 
-type Stage = 'atGreeting' | 'atEhlo' | 'atStartTls' | 'atAuth' | 'atMail' | 'atRcpt' | 'atData' | 'atDot'
-
 /** An SMTP server on a real socket that does exactly what its script says. */
 export async function startSmtpPeer(options: SmtpPeerOptions = {}): Promise<SmtpPeer> {
   const sessions = new Set<Session>()
-  const reached = new Map<Stage, number>()
+  const reached = new Map<PeerStage, number>()
   const peer: SmtpPeer = {
     port: 0,
     messages: [],
@@ -104,7 +48,7 @@ export async function startSmtpPeer(options: SmtpPeerOptions = {}): Promise<Smtp
     })
     session.start(socket)
   })
-  server.listen(options.port ?? 0, '127.0.0.1')
+  server.listen(options.port ?? 0, options.host ?? '127.0.0.1')
   await once(server, 'listening')
   peer.port = (server.address() as AddressInfo).port
   return peer
@@ -121,7 +65,7 @@ async function stop(server: Server, sessions: Set<Session>): Promise<void> {
 class Session {
   readonly #peer: SmtpPeer
   readonly #options: SmtpPeerOptions
-  readonly #reached: Map<Stage, number>
+  readonly #reached: Map<PeerStage, number>
   readonly #connection: number
   #socket: Socket | TLSSocket | null = null
   #input = Buffer.alloc(0)
@@ -131,8 +75,9 @@ class Session {
   #isReadingMessage = false
   #envelope: { from: string; parameters: string; to: string[] } | null = null
   #login: string | null = null
+  #auth: AuthDialog | null = null
 
-  constructor(peer: SmtpPeer, options: SmtpPeerOptions, reached: Map<Stage, number>) {
+  constructor(peer: SmtpPeer, options: SmtpPeerOptions, reached: Map<PeerStage, number>) {
     this.#peer = peer
     this.#options = options
     this.#reached = reached
@@ -165,7 +110,7 @@ class Session {
   #startTls(socket: Socket): void {
     socket.removeAllListeners('data')
     this.#input = Buffer.alloc(0)
-    const secureContext = createSecureContext({ key: peerKey, cert: peerCertificate })
+    const secureContext = createSecureContext(this.#options.certificate ?? { key: peerKey, cert: peerCertificate })
     this.#attach(new TLSSocket(socket, { isServer: true, secureContext }))
   }
 
@@ -186,7 +131,7 @@ class Session {
     const line = this.#input.toString('utf8', 0, end)
     this.#input = this.#input.subarray(end + 2)
     this.#peer.commands.push(line)
-    await this.#command(line)
+    await (this.#auth ? this.#logIn(this.#auth, line) : this.#command(line))
     return true
   }
 
@@ -199,8 +144,12 @@ class Session {
     this.#isReadingMessage = false
     const envelope = this.#envelope
     this.#envelope = null
-    if (!envelope) return true
-    const message: ReceivedMessage = { ...envelope, raw, tls: this.#socket instanceof TLSSocket, login: this.#login }
+    const message: ReceivedMessage = {
+      ...(envelope ?? { from: '', parameters: '', to: [] }),
+      raw,
+      tls: this.#socket instanceof TLSSocket,
+      login: this.#login,
+    }
     this.#peer.refused.push(message)
     await this.#act('atDot', '', '250 2.0.0 queued', () => {
       this.#peer.refused.splice(this.#peer.refused.indexOf(message), 1)
@@ -219,7 +168,7 @@ class Session {
       case 'STARTTLS':
         return this.#act('atStartTls', line, '220 2.0.0 go ahead', () => this.#socket && this.#startTls(this.#socket))
       case 'AUTH':
-        return this.#act('atAuth', line, '235 2.7.0 welcome', () => this.#logIn(line))
+        return this.#logIn(startAuth(line), line)
       case 'MAIL':
         return this.#act('atMail', line, '250 2.1.0 ok', () => {
           this.#envelope = { from: pathIn(line), parameters: line.slice(line.indexOf('>') + 1).trim(), to: [] }
@@ -228,7 +177,7 @@ class Session {
         if (!this.#envelope) return this.#write('503 5.5.1 MAIL first')
         return this.#act('atRcpt', line, '250 2.1.5 ok', () => this.#envelope?.to.push(pathIn(line)))
       case 'DATA':
-        if (!this.#envelope?.to.length) return this.#write('503 5.5.1 RCPT first')
+        if (!this.#envelope?.to.length && !this.#options.takesDataAnyway) return this.#write('503 5.5.1 RCPT first')
         return this.#act('atData', line, '354 go ahead', () => (this.#isReadingMessage = true))
       case 'RSET':
         this.#envelope = null
@@ -240,28 +189,39 @@ class Session {
     }
   }
 
-  #logIn(line: string): void {
-    const [, user, password] = Buffer.from(line.split(' ')[2] ?? '', 'base64')
-      .toString('utf8')
-      .split('\0')
-    this.#login = `${user}:${password}`
+  /** Asks for the rest until it has all of it; then the script decides. */
+  async #logIn(dialog: AuthDialog, line: string): Promise<void> {
+    const next = dialog.next(line)
+    this.#auth = next === null ? null : dialog
+    if (next !== null) return this.#write(next)
+    await this.#act('atAuth', line, '235 2.7.0 welcome', () => {
+      this.#login = dialog.login
+    })
   }
 
   #extensions(): string {
     const { starttls, smtputf8 = true, pipelining = true, eightBitMime = true, auth, size } = this.#options.offers ?? {}
     const isSecure = this.#socket instanceof TLSSocket
     const lines = ['peer.test', starttls && !isSecure && 'STARTTLS', smtputf8 && 'SMTPUTF8', pipelining && 'PIPELINING']
-    const more = [eightBitMime && '8BITMIME', auth && 'AUTH PLAIN', size && `SIZE ${size}`, 'ENHANCEDSTATUSCODES']
+    const more = [
+      eightBitMime && '8BITMIME',
+      auth && `AUTH ${auth === true ? 'PLAIN' : auth}`,
+      size && `SIZE ${size}`,
+      'ENHANCEDSTATUSCODES',
+    ]
     const all = [...lines, ...more].filter((line) => typeof line === 'string')
     return all.map((line, index) => `250${index === all.length - 1 ? ' ' : '-'}${line}`).join('\r\n')
   }
 
   /** Plays a stage. `onYes` runs when the reply is 2xx or 3xx, before it is on the wire so that a test never looks too early. */
-  async #act(stage: Stage, line: string, usual: string, onYes?: () => unknown): Promise<void> {
+  async #act(stage: PeerStage, line: string, usual: string, onYes?: () => unknown): Promise<void> {
     const before = this.#reached.get(stage) ?? 0
     this.#reached.set(stage, before + 1)
     const script = this.#options[stage]
-    let action = (typeof script === 'function' ? script({ line, before, connection: this.#connection }) : script) ?? usual
+    let action =
+      (typeof script === 'function'
+        ? script({ line, before, connection: this.#connection, ahead: this.#input.toString('latin1') })
+        : script) ?? usual
     while (typeof action === 'object' && 'delayMs' in action) {
       await sleep(action.delayMs)
       action = action.then ?? usual
@@ -272,10 +232,19 @@ class Session {
       if (/^[23]/.test(action)) onYes?.()
       if (stage !== 'atStartTls') this.#write(action)
     } else if ('hang' in action) await new Promise((resolve) => this.#socket?.once('close', resolve))
+    else if ('pieces' in action) await this.#writePieces(action.pieces, onYes)
     else if ('trickle' in action) await this.#trickle(action.trickle, action.everyMs)
     else if ('drop' in action && 'raw' in action) this.#end(action.raw)
     else if ('raw' in action) this.#socket?.write(action.raw)
     else this.destroy()
+  }
+
+  async #writePieces(pieces: string[], onYes?: () => unknown): Promise<void> {
+    if (/^[23]/.test(pieces.join(''))) onYes?.()
+    for (const piece of pieces) {
+      this.#socket?.write(piece)
+      await sleep(2)
+    }
   }
 
   async #trickle(piece: string, everyMs: number): Promise<void> {

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export async function until<Seen>(
   what: string,
   look: () => Seen | Promise<Seen>,
-  { withinMs = 5_000, everyMs = 10 }: { withinMs?: number; everyMs?: number } = {},
+  { withinMs = 20_000, everyMs = 10 }: { withinMs?: number; everyMs?: number } = {},
 ): Promise<Exclude<Seen, false | null | undefined>> {
   const deadline = performance.now() + withinMs
   for (;;) {

@@ -3,40 +3,26 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { OperatorError } from '../../base/errors.ts'
-
-export interface FolderLock {
-  release(): void
-}
+import { type FileLock, tryLockFile } from '../../base/file-lock.ts'
 
 const SQLITE_BUSY = 5
 
-/**
- * One living Posthaste per data folder.
- *
- * The lock is a kernel lock (fcntl), so it ends with its process, however that dies, and no reused process id can be
- * mistaken for the owner. It is also seen from another container on the same volume, where process ids say nothing and two
- * servers would destroy the database. Node has no call for it; its built-in SQLite takes one with BEGIN EXCLUSIVE. The file stays
- * empty, and this process must never open it otherwise: closing any descriptor of a file drops a process's fcntl locks on it.
- */
-export function lockDataFolder(dataDir: string): FolderLock {
+/** One living Posthaste per data folder, also from another container on the same volume, where two servers would destroy the database. */
+export function lockDataFolder(dataDir: string): FileLock {
   const ownerFile = join(dataDir, 'postgres.owner')
-  const file = join(dataDir, 'postgres.lock')
-  let lock: DatabaseSync | undefined
   try {
-    lock = new DatabaseSync(file)
-    // Nothing is ever written; the journal in memory keeps SQLite from making a file for it, which a kill would leave behind.
-    lock.exec('pragma journal_mode = memory; pragma locking_mode = exclusive; begin exclusive')
+    const lock = tryLockFile(join(dataDir, 'postgres.lock'))
+    if (!lock) throw inUseError(dataDir, ownerFile)
     // Only for the sentence below; the lock itself is the truth.
     writeFileSync(ownerFile, `${process.pid} ${hostname()}\n`)
+    return lock
   } catch (error) {
-    lock?.close()
-    if ((error as { errcode?: number }).errcode === SQLITE_BUSY) throw inUseError(dataDir, ownerFile)
+    if (error instanceof OperatorError) throw error
     const reason = (error as Error).message
     throw new OperatorError(`The data folder ${dataDir} cannot be locked (${reason}). Posthaste must be able to write there.`, {
       cause: error,
     })
   }
-  return { release: () => lock.close() }
 }
 
 function inUseError(dataDir: string, ownerFile: string): Error {

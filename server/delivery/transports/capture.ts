@@ -15,13 +15,15 @@ export const createCaptureTransport = (store: StoreCapturedMessage): Transport =
   name: 'capture',
 
   async send(envelope, message, about) {
+    const whole = Buffer.isBuffer(message) ? message : Buffer.concat(message)
     try {
-      await store({ envelope_from: envelope.from, envelope_to: envelope.to, subject: about.subject, message })
-      return { kind: 'delivered', smtp_code: null, response: 'captured' }
+      await store({ envelope_from: envelope.from, envelope_to: envelope.to, subject: about.subject, message: whole })
     } catch (error) {
       const reason = 'The message could not be kept; it is tried again'
       return { kind: 'deferred', smtp_code: null, enhanced_code: null, reason, detail: String(error) }
     }
+    about.onAccepted?.()
+    return { kind: 'delivered', smtp_code: null, response: 'captured' }
   },
 
   async verify() {},

@@ -56,7 +56,6 @@ const refused: [text: string, problem: RegExp][] = [
   ['', /must be capture/],
   ['smpt://relay.example', /must be capture/],
   ['ses://eu-west-1', /must be capture/],
-  ['direct', /must be capture/],
   ['relay.example:25', /must be capture/],
   ['smtp:relay.example', /names no host|something after/],
   ['smtp://', /names no host|is not an smtp/],

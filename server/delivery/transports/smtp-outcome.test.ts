@@ -27,7 +27,7 @@ interface Expected {
   reason: RegExp
 }
 
-/** One entry per way to fail; each is tried with and without pipelining, because nodemailer takes different paths. */
+/** One entry per way to fail; each is tried with and without pipelining, because the client takes different paths. */
 const failures: [name: string, script: SmtpPeerOptions, expected: Expected][] = [
   ['RCPT 550', { atRcpt: '550 5.1.1 no such user' }, { kind: 'bounced', code: 550, enhanced: '5.1.1', reason: /mailbox does not exist/ }],
   [

@@ -1,4 +1,6 @@
-import type { NodemailerError } from 'nodemailer'
+import type { EnvelopeCommand, SmtpResult } from '../smtp/job.ts'
+import { enhancedCodeOf, type Reply } from '../smtp/reply.ts'
+import type { SmtpError, SmtpTrouble } from '../smtp/smtp-error.ts'
 import type { Outcome } from './transport.ts'
 
 type Failure = Exclude<Outcome, { kind: 'delivered' }>
@@ -21,7 +23,7 @@ const reasonByEnhancedCode: Record<string, string> = {
   '6.7': 'The receiving server cannot take addresses outside ASCII',
 }
 
-const reasonByCommand: Record<string, string> = {
+const reasonByCommand: Record<EnvelopeCommand, string> = {
   'MAIL FROM': 'The sender address was refused',
   'RCPT TO': 'The recipient was refused',
   DATA: 'The message was refused',
@@ -37,38 +39,89 @@ const notAboutTheMessage = new Set([503, 530, 534, 535, 538])
 const relayingDenied =
   /\brelay(?:ing)?\b.{0,40}\b(?:denied|not (?:permitted|allowed)|prohibited)|\b(?:unable to|not (?:permitted|allowed) to) relay\b/i
 
-const notSmtp = 'The relay gave an answer that is not SMTP'
+/** Who the other server is: a relay of ours, whose settings somebody can mend, or the recipient's own. */
+export type Peer = 'relay' | 'recipient'
 
-/** The relay said yes to the final dot; a reply that only begins like one is not a yes. */
-export function outcomeOfReply(response: string): Outcome {
-  const code = /^(2\d\d)(?:[ -]|$)/.exec(response)?.[1]
-  if (code) return { kind: 'delivered', smtp_code: Number(code), response }
-  return deferred(notSmtp, response)
+/** No answer to this message: something between us and the server failed. */
+const reasonByTrouble: Record<Peer, Record<Exclude<SmtpTrouble, 'turned_away'>, string>> = {
+  relay: {
+    dns: 'The name of the relay was not found; check the host in OUTBOUND',
+    private: 'The relay is not on the open internet; check the host in OUTBOUND',
+    refused: 'Nothing answers at the relay; check host and port in OUTBOUND',
+    unreachable: 'The relay cannot be reached from here; check the network',
+    slow_start: 'The relay did not answer in time; check host and port in OUTBOUND',
+    silent: 'The relay stopped answering',
+    tls: 'The encrypted connection to the relay failed; check its certificate and the host in OUTBOUND',
+    login: 'The relay refused the login; check the user and password in OUTBOUND',
+    not_smtp: 'The relay gave an answer that is not SMTP',
+    closed: 'The relay closed the connection',
+    broken: 'The connection to the relay broke',
+    shutdown: 'The sender is shutting down',
+  },
+  recipient: {
+    dns: 'The mail server of the domain was not found',
+    private: 'The mail server of the domain is not on the open internet',
+    refused: 'Nothing answers at the mail server of the domain',
+    unreachable: 'The mail server of the domain cannot be reached from here',
+    slow_start: 'The receiving server did not answer in time',
+    silent: 'The receiving server stopped answering',
+    tls: 'The encrypted connection to the receiving server failed',
+    login: 'The receiving server wants a login',
+    not_smtp: 'The receiving server gave an answer that is not SMTP',
+    closed: 'The receiving server closed the connection',
+    broken: 'The connection to the receiving server broke',
+    shutdown: 'The sender is shutting down',
+  },
 }
 
-/** What an error of nodemailer means for the message. */
-export function outcomeOfError(error: unknown): Failure {
-  const failure: NodemailerError = error instanceof Error ? error : new Error(String(error))
-  const code = failure.responseCode ?? null
-  const detail = [failure.command, failure.code, failure.originalCode, failure.message].filter(Boolean).join(' ')
-  if (/^Message size larger than allowed/.test(failure.message)) {
-    // RFC 1870 section 6.1: the relay told its limit in advance, so the answer it would give is known.
-    return { kind: 'bounced', smtp_code: 552, enhanced_code: '5.3.4', reason: 'The message is too large', detail }
+/** What came of a session means for the message. */
+export function outcomeOf(result: SmtpResult, peer: Peer): Outcome {
+  switch (result.kind) {
+    case 'accepted':
+      return { kind: 'delivered', smtp_code: result.reply.code, response: result.reply.text }
+    case 'refused':
+      return outcomeOfRefusal(result.command, result.reply, peer)
+    case 'unfit':
+      if (result.why === 'size') return bounced(552, '5.3.4', 'The message is too large', result.detail)
+      return bounced(
+        553,
+        '5.6.7',
+        `The ${peer === 'relay' ? 'relay' : 'receiving server'} cannot take addresses outside ASCII`,
+        result.detail,
+      )
+    case 'failed':
+      return outcomeOfError(result.error, peer, result.isUncertain)
   }
-  const enhanced_code = /^\d{3}[ -]([245]\.\d{1,3}\.\d{1,3})\b/.exec(failure.response ?? '')?.[1] ?? null
-  const isAnswer = (failure.code === 'EENVELOPE' || failure.code === 'EMESSAGE') && code !== null && code >= 400 && code <= 599
-  if (!isAnswer) return { kind: 'deferred', smtp_code: code, enhanced_code, reason: reasonOfFailure(failure), detail }
+}
+
+export function outcomeOfError(error: SmtpError, peer: Peer, isUncertain = false): Failure {
+  const { reply, trouble } = error
+  const reason = trouble === 'turned_away' ? reasonOfTurningAway(reply, peer) : reasonByTrouble[peer][trouble]
+  return {
+    kind: 'deferred',
+    smtp_code: reply?.code ?? null,
+    enhanced_code: reply && enhancedCodeOf(reply),
+    reason,
+    detail: isUncertain ? `${trouble}: ${error.message}; the final dot was unanswered` : `${trouble}: ${error.message}`,
+    ...(isUncertain ? { isUncertain } : {}),
+  }
+}
+
+function outcomeOfRefusal(command: EnvelopeCommand, reply: Reply, peer: Peer): Failure {
+  const { code, text } = reply
+  const enhanced_code = enhancedCodeOf(reply)
+  const detail = `${command}: ${text}`
   if (code < 500) {
     const reason = reasonByEnhancedCode[enhanced_code?.slice(2) ?? ''] ?? 'The receiving server asks to try again later'
     return { kind: 'deferred', smtp_code: code, enhanced_code, reason, detail }
   }
-  if (notAboutTheMessage.has(code) || relayingDenied.test(failure.response ?? '')) {
-    return { kind: 'deferred', smtp_code: code, enhanced_code, reason: reasonOfRefusedSession(code), detail }
+  if (notAboutTheMessage.has(code) || (peer === 'relay' && relayingDenied.test(text))) {
+    return { kind: 'deferred', smtp_code: code, enhanced_code, reason: reasonOfRefusedSession(code, peer), detail }
   }
-  return { kind: 'bounced', smtp_code: code, enhanced_code, reason: reasonOfBounce(failure.command, enhanced_code), detail }
+  return bounced(code, enhanced_code, reasonOfBounce(command, enhanced_code), detail)
 }
 
-export const deferred = (reason: string, detail: string): Outcome => ({
+export const deferred = (reason: string, detail: string): Failure => ({
   kind: 'deferred',
   smtp_code: null,
   enhanced_code: null,
@@ -76,46 +129,27 @@ export const deferred = (reason: string, detail: string): Outcome => ({
   detail,
 })
 
-function reasonOfBounce(command: string | undefined, enhanced: string | null): string {
+export const bounced = (smtp_code: number, enhanced_code: string | null, reason: string, detail: string): Failure => ({
+  kind: 'bounced',
+  smtp_code,
+  enhanced_code,
+  reason,
+  detail,
+})
+
+function reasonOfBounce(command: EnvelopeCommand, enhanced: string | null): string {
   const known = reasonByEnhancedCode[enhanced?.slice(2) ?? '']
   if (known) return known
   if (enhanced?.startsWith('5.7.')) return 'The receiving server refused the message by its policy'
-  return reasonByCommand[command ?? ''] ?? 'The message was refused'
+  return reasonByCommand[command]
 }
 
-const reasonOfRefusedSession = (code: number) =>
-  code === 503 ? 'The relay lost track of the session' : 'The relay takes no mail from us without a login; check OUTBOUND'
-
-/** No answer to this message: something between us and the relay failed, which whoever runs Posthaste can mend. */
-function reasonOfFailure(failure: NodemailerError): string {
-  const cause = failure.originalCode ?? ''
-  if (isAboutTls(failure, cause)) return 'The encrypted connection to the relay failed; check its certificate and the host in OUTBOUND'
-  switch (failure.code) {
-    case 'EAUTH':
-    case 'ENOAUTH':
-      return 'The relay refused the login; check the user and password in OUTBOUND'
-    case 'EDNS':
-      return 'The name of the relay was not found; check the host in OUTBOUND'
-    case 'ETIMEDOUT':
-      return failure.timeoutType === 'SOCKET_TIMEOUT'
-        ? 'The relay stopped answering'
-        : 'The relay did not answer in time; check host and port in OUTBOUND'
-    case 'EPROTOCOL':
-    case 'ECONNECTION':
-      if (failure.responseCode)
-        return failure.responseCode < 500 ? 'The relay asks to try again later' : 'The relay turned the connection away'
-      return failure.code === 'EPROTOCOL' ? notSmtp : 'The relay closed the connection'
-    case 'EENVELOPE':
-    case 'EMESSAGE':
-      return notSmtp
-  }
-  if (cause === 'ECONNREFUSED') return 'Nothing answers at the relay; check host and port in OUTBOUND'
-  if (/^E(?:HOSTUNREACH|NETUNREACH|ADDRNOTAVAIL)$/.test(cause)) return 'The relay cannot be reached from here; check the network'
-  return 'The connection to the relay broke'
+function reasonOfRefusedSession(code: number, peer: Peer): string {
+  if (peer === 'recipient') return code === 503 ? 'The receiving server lost track of the session' : reasonByTrouble.recipient.login
+  return code === 503 ? 'The relay lost track of the session' : 'The relay takes no mail from us without a login; check OUTBOUND'
 }
 
-const isAboutTls = (failure: NodemailerError, cause: string) =>
-  failure.code === 'ETLS' ||
-  failure.timeoutType === 'UPGRADE_TIMEOUT' ||
-  /^(?:ERR_SSL|ERR_TLS|EPROTO$)|CERT/.test(cause) ||
-  /before secure TLS/.test(failure.message)
+function reasonOfTurningAway(reply: Reply | null, peer: Peer): string {
+  const who = peer === 'relay' ? 'The relay' : 'The receiving server'
+  return reply && reply.code < 500 ? `${who} asks to try again later` : `${who} turned the connection away`
+}

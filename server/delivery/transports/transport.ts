@@ -10,15 +10,34 @@ export interface Envelope {
  */
 export type Outcome =
   | { kind: 'delivered'; smtp_code: number | null; response: string }
-  | { kind: 'deferred'; smtp_code: number | null; enhanced_code: string | null; reason: string; detail: string }
+  | {
+      kind: 'deferred'
+      smtp_code: number | null
+      enhanced_code: string | null
+      reason: string
+      detail: string
+      /** The whole message was sent and its final dot not answered: the other server may have it, and a second try may repeat it. */
+      isUncertain?: true
+    }
   /** A permanent no (5xx) to this message, sender or recipient. */
   | { kind: 'bounced'; smtp_code: number; enhanced_code: string | null; reason: string; detail: string }
+
+export interface AboutMessage {
+  message_id: string
+  subject: string
+  /** No line of the message begins with a dot, and every line ends in CRLF: it is sent without a look. */
+  isDotSafe?: boolean
+  /** Messages of one lane wait behind one another, lanes take turns: one for each broadcast keeps single letters quick. */
+  lane?: string
+  /** Called the moment the other server has taken the message over, before `send` answers. What it throws, `send` throws. */
+  onAccepted?: () => void
+}
 
 /** A way for mail to leave. */
 export interface Transport {
   readonly name: string
-  /** Hands over one message to one recipient. Never throws. */
-  send(envelope: Envelope, message: Buffer, about: { message_id: string; subject: string }): Promise<Outcome>
+  /** Hands over one message, whole or in parts, to one recipient. Never throws, but for what `onAccepted` throws. */
+  send(envelope: Envelope, message: Buffer | readonly Buffer[], about: AboutMessage): Promise<Outcome>
   /** Throws with a sentence that a person can act on when mail cannot leave this way. */
   verify(): Promise<void>
   /** Waits for what is being sent, then lets go of every connection. */

@@ -32,6 +32,28 @@ export async function moveListThings(tx: Transaction, { from, to }: Move): Promi
 }
 
 /**
+ * A post goes with its list, and what was sent of it goes along. One that is being sent stays until that is over, so that whoever sends
+ * it finds it to settle; `move-rest.ts` comes back for it.
+ */
+export async function movePosts(tx: Transaction, { from, to }: Move): Promise<void> {
+  await tx.run`
+    update posts p set project_id = ${to}
+    where project_id = ${from} and list_id in (select id from lists where project_id = ${to}) and not exists (
+      select 1 from broadcasts b where b.project_id = ${from} and b.post_id = p.id and (b.status in ('sending', 'paused') or b.finished_at is null))`
+  await tx.run`
+    update deliveries d set project_id = ${to}
+    where project_id = ${from} and broadcast_id in (
+      select b.id from broadcasts b join posts p on p.project_id = ${to} and p.id = b.post_id where b.project_id = ${from})`
+  await tx.run`
+    update broadcast_links l set project_id = ${to}
+    where project_id = ${from} and broadcast_id in (
+      select b.id from broadcasts b join posts p on p.project_id = ${to} and p.id = b.post_id where b.project_id = ${from})`
+  await tx.run`
+    update broadcasts b set project_id = ${to}
+    where project_id = ${from} and post_id in (select id from posts where project_id = ${to})`
+}
+
+/**
  * One person is one contact: where the human knows them already, the two are joined. What the human wrote counts; the agent's words fill
  * the gaps, as far as a contact may grow.
  */
@@ -52,6 +74,10 @@ export async function joinContacts(tx: Transaction, { from, to }: Move): Promise
     update subscribers s set contact_id = mine.id
     from contacts theirs join contacts mine on mine.email_key = theirs.email_key
     where theirs.project_id = ${from} and mine.project_id = ${to} and s.project_id = ${from} and s.contact_id = theirs.id`
+  await tx.run`
+    update deliveries d set contact_id = mine.id
+    from contacts theirs join contacts mine on mine.email_key = theirs.email_key
+    where theirs.project_id = ${from} and mine.project_id = ${to} and d.project_id = ${from} and d.contact_id = theirs.id`
   await tx.run`
     delete from contacts theirs using contacts mine
     where theirs.project_id = ${from} and mine.project_id = ${to} and mine.email_key = theirs.email_key`

@@ -4,7 +4,7 @@ import { findList } from '../lists/index.ts'
 import { toListDetail } from '../lists/list.ts'
 import { toMailboxDetail } from '../mailboxes/index.ts'
 import { joinSuppressions } from '../suppressions/index.ts'
-import { joinContacts, joinUsage, type Move, moveLists, moveListThings, moveMail, moveMailboxes } from './merge-queries.ts'
+import { joinContacts, joinUsage, type Move, moveLists, moveListThings, moveMail, moveMailboxes, movePosts } from './merge-queries.ts'
 
 /** What becomes of each table that belongs to a project. A test holds this against the database: a new table cannot be forgotten. */
 export const tablesOfProject: Record<string, 'moves' | 'joins' | 'stays'> = {
@@ -15,6 +15,10 @@ export const tablesOfProject: Record<string, 'moves' | 'joins' | 'stays'> = {
   list_activity: 'moves',
   list_activity_hours: 'moves',
   subscribers: 'moves',
+  posts: 'moves',
+  broadcasts: 'moves',
+  deliveries: 'moves',
+  broadcast_links: 'moves',
   messages: 'moves',
   emails: 'moves',
   usage_reservations: 'moves',
@@ -33,6 +37,8 @@ export const tablesOfProject: Record<string, 'moves' | 'joins' | 'stays'> = {
   invites: 'stays',
   oauth_grants: 'stays',
   billing_accounts: 'stays',
+  // A domain is verified by whoever has it.
+  dkim_keys: 'stays',
 }
 
 /** Can be done again: whatever is there moves. Mailboxes and lists that arrive are told of, as if they had been made there. */
@@ -41,6 +47,7 @@ export async function moveThings(tx: Transaction, move: Move): Promise<void> {
   const lists = await moveLists(tx, move)
   await joinContacts(tx, move)
   await moveListThings(tx, move)
+  await movePosts(tx, move)
   await joinSuppressions(tx, move)
   await moveMail(tx, move)
   await joinUsage(tx, move)

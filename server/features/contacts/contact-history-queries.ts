@@ -1,4 +1,4 @@
-import type { ContactId, ListId, MessageId, PostId, ProjectId, SubscriberId } from '../../base/ids.ts'
+import type { ContactId, DeliveryId, ListId, MessageId, PostId, ProjectId, SubscriberId } from '../../base/ids.ts'
 import type { Queryable } from '../../database/database.ts'
 import { nothing, sql } from '../../database/sql.ts'
 import type { ListRow } from '../lists/index.ts'
@@ -46,26 +46,40 @@ export const contactActivity = (db: Queryable, key: ContactKey, limit: number) =
   order by step.at desc, s.id desc, step.number desc limit ${limit}`
 
 interface EmailRow {
-  id: MessageId
+  /** A letter by itself, or the delivery of a post. */
+  kind: 'msg' | 'dlv'
+  id: MessageId | DeliveryId
   post_id: PostId | null
   subject: string
   list_name: string
   list_id: ListId | null
   sent_at: Date
-  status: 'queued' | 'sending' | 'delivered' | 'bounced' | 'failed'
+  status: 'queued' | 'sending' | 'delivered' | 'bounced' | 'failed' | 'complained'
   open_count: number
   click_count: number
 }
 
-/** Newest first, after the message `after`. Single messages belong to no post, and nobody tracks them. Mail of a list that is gone was still sent. */
+/**
+ * Newest first, after the letter `after`. Ids of both kinds follow the time that they were made at. Single messages belong to no post,
+ * and nobody tracks them. Mail of a list that is gone was still sent.
+ */
 export const pageEmails = (
   db: Queryable,
-  key: { project_id: ProjectId; email_key: string },
+  key: ContactKey & { email_key: string | null },
   after: string | null,
   limit: number,
 ) => db.many<EmailRow>`
-  select m.id, null as post_id, m.mail ->> 'subject' as subject, coalesce(l.name, '') as list_name, m.list_id,
+  (select 'msg' as kind, m.id, null as post_id, m.mail ->> 'subject' as subject, coalesce(l.name, '') as list_name, m.list_id,
     coalesce(m.settled_at, m.created_at) as sent_at, m.status, 0 as open_count, 0 as click_count
   from messages m left join lists l on l.project_id = m.project_id and l.id = m.list_id
   where m.project_id = ${key.project_id} and m.recipient_key = ${key.email_key} ${after === null ? nothing : sql`and m.id < ${after}`}
-  order by m.id desc limit ${limit}`
+  order by m.id desc limit ${limit})
+  union all
+  (select 'dlv', d.id, b.post_id, coalesce(p.subject, ''), coalesce(l.name, ''), b.list_id,
+    coalesce(d.settled_at, b.created_at), d.status, d.open_count, d.click_count
+  from deliveries d join broadcasts b on b.project_id = d.project_id and b.id = d.broadcast_id
+  left join posts p on p.project_id = b.project_id and p.list_id = b.list_id and p.id = b.post_id
+  left join lists l on l.project_id = b.project_id and l.id = b.list_id
+  where d.project_id = ${key.project_id} and d.contact_id = ${key.contact_id} ${after === null ? nothing : sql`and d.id < ${after}`}
+  order by d.id desc limit ${limit})
+  order by id desc limit ${limit}`

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../../tests/support/posthaste.ts'
+import { newPost } from '../../../tests/support/posts.ts'
 import type { TestProject } from '../../../tests/support/project.ts'
 import { until } from '../../../tests/support/until.ts'
 import { enqueueMessage } from '../../delivery/enqueue.ts'
@@ -103,4 +104,36 @@ test('beyond a thousand mails a link leads on', async () => {
   assert.equal(second.headers.get('link'), null)
   assert.equal(new Set([...first.body, ...second.body].map((row) => row.id)).size, 1001)
   assert.equal(first.body[0].status, 'bounced')
+})
+
+test('posts stand among the letters, newest first, with what became of them', async () => {
+  const { project, list, post, path } = await newPost(app, { subscribers: 2 })
+  const contacts: { id: string; email: string }[] = (await project.get('/contacts?sort=email')).body
+  const emails = `/contacts/${contacts[0]?.id}/emails`
+  const enqueue = () =>
+    database.transaction((tx) => enqueueMessage(tx, { project_id: project.id, kind: 'notice', mail: notice('reader-1@example.org') }))
+  await enqueue()
+  await project.post(`${path}/send`)
+  await until('the end', async () => (await project.get(path)).body.status === 'sent')
+  await enqueue()
+  const body = await settled(project, emails, 3)
+  assert.deepEqual(
+    body.map(({ id, post_id, subject, list_name, list_id, status }: Record<string, string>) => [
+      id?.slice(0, 3),
+      post_id,
+      subject,
+      list_name,
+      list_id,
+      status,
+    ]),
+    [
+      ['msg', null, 'A notice', '', null, 'delivered'],
+      ['dlv', post.id, 'Hello', 'News', list.id, 'delivered'],
+      ['msg', null, 'A notice', '', null, 'delivered'],
+    ],
+  )
+  await database.run`update deliveries set status = 'complained', open_count = 3, click_count = 2 where project_id = ${project.id}`
+  const shown = (await project.get(emails)).body[1]
+  assert.deepEqual([shown.status, shown.open_count, shown.click_count], ['complained', 3, 2])
+  assert.equal(shown.id, (await project.get(`${path}/deliveries`)).body[0].id)
 })

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { notFound } from '../../base/errors.ts'
-import { idOf } from '../../base/ids.ts'
+import { formatId, idOf } from '../../base/ids.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
-import { idPosition, pageOf, pageQuery, parseCursor, unpagedLimit } from '../../operations/page.ts'
+import { idPosition, Page, pageOf, pageQuery, parseCursor, unpagedLimit } from '../../operations/page.ts'
 import { timestamp } from '../../operations/schemas.ts'
 import { ContactParams } from './contact.ts'
 import { pageEmails } from './contact-history-queries.ts'
@@ -10,7 +10,10 @@ import { findContact } from './contact-queries.ts'
 
 const ContactEmail = z
   .object({
-    id: idOf('msg'),
+    id: z
+      .string()
+      .regex(/^(msg|dlv)_[0-9a-z]{26}$/)
+      .meta({ description: '`dlv_…` for the delivery of a post, `msg_…` for a letter by itself' }),
     post_id: idOf('post').nullable(),
     subject: z.string(),
     list_name: z.string().meta({ description: 'Empty when the mail belongs to no list' }),
@@ -40,7 +43,11 @@ export const getContactEmails = defineOperation({
     const contact = await findContact(database, project_id, params.id)
     if (!contact) throw notFound('contact')
     const { email_key } = contact
-    if (email_key === null) return []
-    return pageOf(await pageEmails(database, { project_id, email_key }, after, unpagedLimit + 1), unpagedLimit, (row) => [row.id])
+    const rows = await pageEmails(database, { project_id, contact_id: contact.id, email_key }, after, unpagedLimit + 1)
+    const page = pageOf(rows, unpagedLimit, (row) => [row.id])
+    return new Page(
+      page.items.map((row) => ({ ...row, id: formatId(row.kind, row.id) })),
+      page.next,
+    )
   },
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../../tests/support/posthaste.ts'
+import { addPostInFlight } from '../../../tests/support/posts.ts'
 import type { TestProject } from '../../../tests/support/project.ts'
 import { until } from '../../../tests/support/until.ts'
 import { type ListId, parseId } from '../../base/ids.ts'
@@ -36,7 +37,7 @@ test('a deleted list is gone at once, with everything below it, and its events t
   assert.equal(events[0]?.data.mailbox_id, list.mailbox_id)
   assert.deepEqual(events[1]?.data, { list_id: list.id, list: { ...list, subscriber_count: 1 } })
 
-  const below = ['', '/subscribers', `/subscribers/${ann.id}`, '/activity'].map((path) => project.get(`/lists/${list.id}${path}`))
+  const below = ['', '/subscribers', `/subscribers/${ann.id}`, '/activity', '/posts'].map((path) => project.get(`/lists/${list.id}${path}`))
   const changes = [
     project.patch(`/lists/${list.id}`, { name: 'Back' }),
     project.post(`/lists/${list.id}/subscribers`, { email: 'bob@example.org' }),
@@ -85,6 +86,33 @@ test('the purge leaves no row of the list, however often it runs, and none of an
   assert.deepEqual(await project.events(), [])
   const contacts = await app.services.database.many`select 1 from contacts where project_id = ${project.id}`
   assert.equal(contacts.length, 2, 'contacts are people across all lists')
+})
+
+test('the purge takes the posts along, ends what is being sent, and leaves nothing of it', async () => {
+  const project = await app.newProject()
+  const lists = [(await project.post('/lists', { name: 'Sent' })).body, (await project.post('/lists', { name: 'Kept' })).body]
+  const { database } = app.services
+  for (const list of lists) {
+    await project.post(`/lists/${list.id}/posts`, { subject: 'Draft' })
+    for (const status of ['sending', 'paused'] as const)
+      await addPostInFlight(database, { project_id: project.id, listId: list.id, status })
+  }
+  await database.run`
+    insert into broadcast_links (project_id, broadcast_id, number, url) select project_id, id, 0, 'https://example.org' from broadcasts where project_id = ${project.id}`
+  const left = async () => {
+    const row = await database.first<Record<string, number>>`
+      select (select count(*) from posts where project_id = ${project.id}) as posts,
+        (select count(*) from broadcasts where project_id = ${project.id}) as broadcasts,
+        (select count(*) from deliveries where project_id = ${project.id}) as deliveries,
+        (select count(*) from broadcast_links where project_id = ${project.id}) as links`
+    return [row?.posts, row?.broadcasts, row?.deliveries, row?.links]
+  }
+  assert.deepEqual(await left(), [6, 4, 4, 4])
+  await project.delete(`/lists/${lists[0].id}`)
+  for (let times = 0; times < 2; times++) {
+    await purgeList.run(app.services, { project_id: project.id, list_id: parseId('lst', lists[0].id) as ListId })
+    assert.deepEqual(await left(), [3, 2, 2, 2])
+  }
 })
 
 test('what the feed files late does not outlive the list', async () => {

@@ -28,6 +28,7 @@ test('all lists of the project are answered, newest first, as summaries', async 
     warmup_status: null,
     created_at: list.created_at,
     last_sent_at: null,
+    signals: { to_approve: 0, scheduled: 0, drafts: 0, sending: 0 },
   })
   assert.deepEqual(body, [summary(second, 1), summary(first, 0)])
   assert.deepEqual(await project.events(), [])

@@ -3,7 +3,7 @@ import type { ListId, MailboxId, ProjectId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import { holdName } from '../../database/hold-name.ts'
 import { nothing, sql } from '../../database/sql.ts'
-import type { ListRow, ListType } from './list.ts'
+import type { ListRow, ListSummaryRow, ListType } from './list.ts'
 
 export interface ListKey {
   project_id: ProjectId
@@ -32,9 +32,23 @@ export const holdList = async (tx: Transaction, key: ListKey): Promise<boolean> 
   (await tx.first`select 1 from lists where project_id = ${key.project_id} and id = ${key.list_id} and deleted_at is null for share`) !==
   null
 
+/** What waits on a list. Only posts that wait are looked at, each kind by an index that holds no others. */
+const signals = sql`
+  (select max(p.sent_at) from posts p where p.project_id = l.project_id and p.list_id = l.id and p.sent_at is not null) as last_sent_at,
+  waiting.to_approve, waiting.scheduled, waiting.drafts,
+  (select count(*) from broadcasts b where b.project_id = l.project_id and b.list_id = l.id and b.status in ('sending', 'paused')) as sending`
+const joinWaiting = sql`
+  cross join lateral (
+    select count(*) filter (where p.status = 'scheduled') as scheduled, count(*) filter (where p.status = 'draft') as drafts,
+      count(*) filter (where p.status = 'draft' and p.needs_approval) as to_approve
+    from posts p
+    where p.project_id = l.project_id and p.list_id = l.id and p.status in ('draft', 'scheduled') and not exists (
+      select 1 from broadcasts b where b.project_id = p.project_id and b.id = p.broadcast_id and b.status in ('sending', 'paused'))
+  ) waiting`
+
 /** Newest first, after the list `after`. */
-export const pageLists = (db: Queryable, project_id: ProjectId, after: string | null, limit: number) => db.many<ListRow>`
-  select ${columns} ${fromLists}
+export const pageLists = (db: Queryable, project_id: ProjectId, after: string | null, limit: number) => db.many<ListSummaryRow>`
+  select ${columns}, ${signals} ${fromLists} ${joinWaiting}
   where l.project_id = ${project_id} and l.deleted_at is null ${after === null ? nothing : sql`and l.id < ${after}`}
   order by l.id desc limit ${limit}`
 

@@ -27,6 +27,15 @@ export interface ListRow {
   created_at: Date
 }
 
+/** A list with what waits on it, for the view of all lists. */
+export interface ListSummaryRow extends ListRow {
+  last_sent_at: Date | null
+  to_approve: number
+  scheduled: number
+  drafts: number
+  sending: number
+}
+
 export const ListParams = z.object({ id: idOf('lst') })
 /** For what lives under a list: `/lists/{listId}/…`. */
 export const UnderListParams = z.object({ listId: idOf('lst') })
@@ -47,6 +56,14 @@ export const ListSummary = z
     ...senderFields,
     created_at: timestamp,
     last_sent_at: timestamp.nullable().optional(),
+    signals: z
+      .object({
+        to_approve: z.int().meta({ description: 'Drafts that need approval' }),
+        scheduled: z.int(),
+        drafts: z.int().meta({ description: 'All drafts, those to approve among them' }),
+        sending: z.int().meta({ description: 'Posts with a broadcast in flight' }),
+      })
+      .optional(),
   })
   .meta({ id: 'ListSummary' })
 
@@ -93,7 +110,11 @@ export const ListChanges = z.object({
 /** Until a domain of its own is set up, a list sends from its mailbox. */
 const sender = (row: ListRow) => ({ sender_email: row.mailbox_address, sender_domain_status: null, warmup_status: null })
 
-export const toListSummary = (row: ListRow): z.output<typeof ListSummary> => ({ ...row, ...sender(row), last_sent_at: null })
+export const toListSummary = (row: ListSummaryRow): z.output<typeof ListSummary> => ({
+  ...row,
+  ...sender(row),
+  signals: { to_approve: row.to_approve, scheduled: row.scheduled, drafts: row.drafts, sending: row.sending },
+})
 
 export const toListDetail = (row: ListRow): z.output<typeof ListDetail> => ({ ...row, ...sender(row), sender_domain: null })
 

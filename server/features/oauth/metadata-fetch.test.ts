@@ -13,8 +13,9 @@ const soon = () => ({ signal: AbortSignal.timeout(2_500) })
 async function site(t: TestContext, answer: (request: IncomingMessage, response: ServerResponse) => void) {
   const peer = await startHttpsPeer(answer)
   t.after(peer.stop)
-  const dns = await startDnsPeer(() => ['127.0.0.1'])
-  return { peer, dns, read: createMetadataFetch({ ALLOW_PRIVATE_WEBHOOKS: false, DNS_SERVERS: [dns.server] }, anywhere) }
+  const dns = await startDnsPeer({ localhost: { A: ['127.0.0.1'] } })
+  t.after(dns.close)
+  return { peer, dns, read: createMetadataFetch({ ALLOW_PRIVATE_WEBHOOKS: false, DNS_SERVERS: [dns.address] }, anywhere) }
 }
 
 test('a name is looked up once, and the connection goes where the answer led', async (t) => {
@@ -28,17 +29,19 @@ test('a name is looked up once, and the connection goes where the answer led', a
 test('a name that leads inside, if only with one of its addresses, is not asked', async (t) => {
   const peer = await startHttpsPeer((_request, response) => response.end('{}'))
   t.after(peer.stop)
-  const dns = await startDnsPeer((name) => (name === 'inside.test' ? ['127.0.0.1'] : ['8.8.8.8', '127.0.0.1']))
-  const read = createMetadataFetch({ ALLOW_PRIVATE_WEBHOOKS: false, DNS_SERVERS: [dns.server] })
+  const dns = await startDnsPeer({ 'inside.test': { A: ['127.0.0.1'] }, 'both.test': { A: ['8.8.8.8', '127.0.0.1'] } })
+  t.after(dns.close)
+  const read = createMetadataFetch({ ALLOW_PRIVATE_WEBHOOKS: false, DNS_SERVERS: [dns.address] })
   const { port } = new URL(peer.url)
   for (const host of ['inside.test', 'both.test', '127.0.0.1', '[::1]', '[::ffff:127.0.0.1]'])
     await assert.rejects(read(`https://${host}:${port}/app`, soon()), /is not on the open internet/, host)
   assert.deepEqual(peer.asked, [])
 })
 
-test('a name server that is silent does not hold anybody up, and its name is not asked for again at once', async () => {
-  const dns = await startDnsPeer(() => null)
-  const read = createMetadataFetch({ ALLOW_PRIVATE_WEBHOOKS: false, DNS_SERVERS: [dns.server] })
+test('a name server that is silent does not hold anybody up, and its name is not asked for again at once', async (t) => {
+  const dns = await startDnsPeer({ 'silent.test': { fails: 'silence' }, 'mute.test': { fails: 'silence' } })
+  t.after(dns.close)
+  const read = createMetadataFetch({ ALLOW_PRIVATE_WEBHOOKS: false, DNS_SERVERS: [dns.address] })
   await assert.rejects(read('https://silent.test/app', { signal: AbortSignal.timeout(100) }), { name: 'TimeoutError' })
   await assert.rejects(read('https://mute.test/app'), /mute\.test has no address/)
   const asked = dns.asked.length

@@ -38,7 +38,7 @@ async function fullProject(): Promise<TestProject> {
   await database.run`
     insert into oauth_grants (project_id, id, grant_id, user_id, client_id, client_name, scopes, created_at)
     values (${project.id}, ${newId()}, ${project.id}, ${project.user_id}, 'app', 'App', '{read}', now())`
-  await until('the feed is filed', async () => (await rowsOf(project.id)).list_activity === 2)
+  await until('the feed is filed', async () => (await rowsOf(project.id)).list_activity === 3)
   return project
 }
 

@@ -18,5 +18,7 @@ export const subscriberOperations: Operation[] = [
 ]
 
 export { confirmSubscriber, findByConfirmToken } from './confirm-subscriber.ts'
+export { markBounced, unsubscribe } from './end-subscription.ts'
 export type { ImportResult } from './import-rows.ts'
+export { findSubscriber, type SubscriberKey } from './subscriber-queries.ts'
 export { exportCsv, importCsv }

@@ -3,5 +3,6 @@ import { getUsage } from './get-usage.ts'
 
 export const usageOperations: Operation[] = [getUsage]
 
+export { pageUnreleased, releaseUnused } from './release-unused.ts'
 export { type Allowance, type Booking, creditEmails, lookAhead, type Reserved, releaseEmails, reserveEmails } from './reserve-emails.ts'
 export { findPeriod, findTerms, pruneReservations, setPlan } from './usage-queries.ts'

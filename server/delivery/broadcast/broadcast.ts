@@ -1,0 +1,39 @@
+import type { BroadcastId, ContactId, DeliveryId, ListId, PostId, ProjectId, SubscriberId } from '../../base/ids.ts'
+import type { Frame, PostSource } from '../../mail/compile/index.ts'
+
+/** What a broadcast sends, as it was when send was pressed. */
+export interface BroadcastSource {
+  post: PostSource
+  frame: Frame
+}
+
+export interface BroadcastKey {
+  project_id: ProjectId
+  id: BroadcastId
+}
+
+/** sending ⇄ paused; sending → done, when every delivery is settled; sending or paused → aborted. */
+export type BroadcastStatus = 'sending' | 'paused' | 'done' | 'aborted'
+
+export interface BroadcastRow extends BroadcastKey {
+  list_id: ListId
+  post_id: PostId
+  status: BroadcastStatus
+  source: BroadcastSource
+  recipients: number
+  snapshot_at: Date
+  expanded_to: SubscriberId | null
+  is_expanded: boolean
+}
+
+export interface Claimed {
+  project_id: ProjectId
+  id: DeliveryId
+  broadcast_id: BroadcastId
+  contact_id: ContactId
+  email: string
+  name: string | null
+  attempts: number
+  /** Only where the merge tags ask for it. */
+  contact?: Record<string, unknown> | null
+}

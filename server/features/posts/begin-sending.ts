@@ -1,0 +1,43 @@
+import { invalid, notFound } from '../../base/errors.ts'
+import type { BroadcastId } from '../../base/ids.ts'
+import type { Queryable, Transaction } from '../../database/database.ts'
+import { startBroadcast } from '../../delivery/control.ts'
+import { publish } from '../../events/publish.ts'
+import type { Services } from '../../operations/context.ts'
+import { findList } from '../lists/index.ts'
+import { postEventData, refuseEmpty, refuseUnless } from './post.ts'
+import { broadcastSourceOf, type Issue } from './post-frame.ts'
+import { findPost, type PostKey, saveState } from './post-queries.ts'
+
+export interface Sendable extends Issue {
+  /** Whoever is subscribed now. */
+  recipients: number
+}
+
+/** What stands in the way of sending is said before anything is booked. */
+export async function findSendable(db: Queryable, key: PostKey): Promise<Sendable> {
+  const list = await findList(db, key)
+  const post = await findPost(db, key)
+  if (!list || !post) throw notFound('post')
+  refuseUnless('send', post)
+  refuseEmpty(post)
+  const recipients = list.subscriber_count
+  if (recipients === 0) throw invalid('list', 'has no active subscribers: there is nobody to send to')
+  return { post, list, recipients }
+}
+
+/** The post is locked, and what is to be sent is booked. From the commit on the engine has it; it says `sent` when all is done. */
+export async function beginSending(
+  services: Pick<Services, 'config'>,
+  tx: Transaction,
+  { post, list, recipients, reservation_id }: Sendable & { reservation_id: string },
+): Promise<BroadcastId> {
+  const source = broadcastSourceOf(services, { list, post }, tx.now)
+  const { project_id, list_id, id: post_id } = post
+  const broadcast_id = await startBroadcast(tx, { project_id, list_id, post_id, source, recipients, reservation_id })
+  // It is not waiting for its time any more. Whoever may send has approved it.
+  const status = post.status === 'scheduled' ? 'draft' : post.status
+  await saveState(tx, { ...post, status, scheduled_at: null, needs_approval: false, broadcast_id })
+  await publish(tx, project_id, 'post.sent', postEventData(post))
+  return broadcast_id
+}

@@ -1,0 +1,135 @@
+import type { z } from 'zod'
+import { type BroadcastId, type ListId, newId, type PostId, type ProjectId, type UserId } from '../../base/ids.ts'
+import type { Queryable, Transaction } from '../../database/database.ts'
+import { nothing, sql } from '../../database/sql.ts'
+import type { PostHead, PostParams, PostRow, PostStatus } from './post.ts'
+
+export interface PostKey {
+  project_id: ProjectId
+  list_id: ListId
+  post_id: PostId
+}
+
+export const keyOf = (caller: { project_id: ProjectId }, params: z.output<typeof PostParams>): PostKey => ({
+  project_id: caller.project_id,
+  list_id: params.listId,
+  post_id: params.postId,
+})
+
+/** A post of a deleted list is out of sight at once; the rows go in the background. */
+const fromPosts = sql`
+  from posts p
+  join lists l on l.project_id = p.project_id and l.id = p.list_id and l.deleted_at is null
+  left join broadcasts b on b.project_id = p.project_id and b.id = p.broadcast_id`
+
+/** Another project's post is not found, never forbidden: the tenant is part of the key. */
+export const findPost = (db: Queryable, key: PostKey) => db.first<PostRow>`
+  select p.*, b.status as broadcast_status, b.reason as broadcast_reason, b.recipients, b.delivered, b.opened, b.clicked, b.bounced
+  ${fromPosts} where p.project_id = ${key.project_id} and p.list_id = ${key.list_id} and p.id = ${key.post_id}`
+
+/**
+ * The row is held until the transaction ends, so that two who act on one post take turns. Read after the lock, by a statement of its
+ * own: the one that waited would join the broadcast as it was before.
+ */
+export async function lockPost(tx: Transaction, key: PostKey): Promise<PostRow | null> {
+  await tx.run`select 1 from posts where project_id = ${key.project_id} and list_id = ${key.list_id} and id = ${key.post_id} for update`
+  return findPost(tx, key)
+}
+
+interface PostFilter {
+  project_id: ProjectId
+  list_id: ListId
+  status?: PostStatus | undefined
+  /** The last id of the page before. */
+  after: string | null
+  limit: number
+}
+
+/** Newest first. Bodies stay where they are: a thousand of them would be a gigabyte. */
+export const pagePosts = (db: Queryable, filter: PostFilter) => db.many<PostHead>`
+  select p.project_id, p.list_id, p.id, p.subject, p.status, p.source, p.needs_approval, p.scheduled_at, p.sent_at, p.created_at,
+    b.status as broadcast_status, b.recipients
+  ${fromPosts}
+  where p.project_id = ${filter.project_id} and p.list_id = ${filter.list_id}
+    ${filter.status === undefined ? nothing : sql`and p.status = ${filter.status}`}
+    ${filter.after === null ? nothing : sql`and p.id < ${filter.after}`}
+  order by p.id desc limit ${filter.limit}`
+
+export interface PostContent {
+  subject: string
+  preview_text: string | null
+  body_html: string | null
+  body_text: string | null
+  body_markdown: string | null
+}
+
+interface NewPostRow extends PostContent {
+  project_id: ProjectId
+  list_id: ListId
+  needs_approval: boolean
+  created_by: UserId
+}
+
+export async function insertPost(tx: Transaction, post: NewPostRow): Promise<PostRow> {
+  const post_id = newId<'post'>()
+  await tx.run`
+    insert into posts (project_id, list_id, id, subject, preview_text, body_html, body_text, body_markdown, needs_approval, created_by, created_at, updated_at)
+    values (${post.project_id}, ${post.list_id}, ${post_id}, ${post.subject}, ${post.preview_text}, ${post.body_html}, ${post.body_text},
+      ${post.body_markdown}, ${post.needs_approval}, ${post.created_by}, ${tx.now}, ${tx.now})`
+  return (await findPost(tx, { ...post, post_id }))! // inserted above, in this transaction
+}
+
+/** What was checked was the text of before. */
+export const saveContent = (tx: Transaction, post: PostRow) => tx.run`
+  update posts set subject = ${post.subject}, preview_text = ${post.preview_text}, body_html = ${post.body_html}, body_text = ${post.body_text},
+    body_markdown = ${post.body_markdown}, issues_summary = null, checked_at = null, updated_at = ${tx.now}
+  where project_id = ${post.project_id} and list_id = ${post.list_id} and id = ${post.id}`
+
+export const saveState = (tx: Transaction, post: PostRow) => tx.run`
+  update posts set status = ${post.status}, needs_approval = ${post.needs_approval}, scheduled_at = ${post.scheduled_at},
+    published_at = ${post.published_at}, sent_at = ${post.sent_at}, broadcast_id = ${post.broadcast_id}, updated_at = ${tx.now}
+  where project_id = ${post.project_id} and list_id = ${post.list_id} and id = ${post.id}`
+
+export const deletePostRow = (tx: Transaction, key: PostKey) => tx.run`
+  delete from posts where project_id = ${key.project_id} and list_id = ${key.list_id} and id = ${key.post_id}`
+
+/** Scheduled posts whose time has come, the longest overdue first. */
+export const pageDuePosts = (db: Queryable, now: Date, limit: number) => db.many<PostKey>`
+  select p.project_id, p.list_id, p.id as post_id from posts p
+  join lists l on l.project_id = p.project_id and l.id = p.list_id and l.deleted_at is null
+  join projects on projects.id = p.project_id and projects.deleted_at is null
+  where p.status = 'scheduled' and p.scheduled_at <= ${now} order by p.scheduled_at limit ${limit}`
+
+/** False when somebody else is at it in this moment. */
+export const tryLockPost = async (tx: Transaction, key: PostKey): Promise<boolean> =>
+  (await tx.first`
+    select 1 from posts where project_id = ${key.project_id} and list_id = ${key.list_id} and id = ${key.post_id} for update skip locked`) !==
+  null
+
+/** What an idempotency key remembers of a send. */
+export const findSend = (db: Queryable, { project_id, post_id }: PostKey, id: BroadcastId) => db.first<{ recipients: number }>`
+  select recipients from broadcasts where project_id = ${project_id} and post_id = ${post_id} and id = ${id}`
+
+/** Who is told when something of a project goes wrong by itself. Null for an agent that nobody has claimed. */
+export const findOwnerAddress = (db: Queryable, project_id: ProjectId) => db.first<{ email: string | null }>`
+  select coalesce(owner.email, parent.email) as email
+  from projects p join users owner on owner.id = p.owner_id left join users parent on parent.id = owner.parent_id
+  where p.id = ${project_id}`
+
+export interface TrippedRow {
+  project_id: ProjectId
+  id: BroadcastId
+  subject: string
+  reason: string
+}
+
+/** Broadcasts that the breaker has paused, and whose owners do not know yet. */
+export const pageTripped = (db: Queryable, limit: number) => db.many<TrippedRow>`
+  select project_id, id, source->'post'->>'subject' as subject, reason from broadcasts
+  where tripped is not null and owner_told_at is null and status = 'paused' order by created_at limit ${limit}`
+
+/** False when somebody else is telling them, or it goes on already. */
+export const markOwnerTold = async (tx: Transaction, { project_id, id }: Pick<TrippedRow, 'project_id' | 'id'>): Promise<boolean> =>
+  (await tx.run`
+    update broadcasts set owner_told_at = ${tx.now}
+    where project_id = ${project_id} and id = ${id} and tripped is not null and owner_told_at is null and status = 'paused'`) > 0

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { credentialFor, useUp } from '../../../tests/support/payable.ts'
+import { startApp } from '../../../tests/support/posthaste.ts'
+import { addPostInFlight, newList, newPost, newSentPost } from '../../../tests/support/posts.ts'
+import type { TestProject } from '../../../tests/support/project.ts'
+import { lookAfterBroadcasts } from './index.ts'
+
+/** Without a sender: what is queued again stays there. */
+const app = await startApp({ ROLES: 'http,consumers' })
+const { database } = app.services
+
+const retry = (project: TestProject, path: string, headers: Record<string, string> = {}) =>
+  project.request('POST', `${path}/deliveries/retry`, { headers })
+const statuses = async (project: TestProject, path: string): Promise<string[]> =>
+  (await project.get(`${path}/deliveries`)).body.map(({ status }: { status: string }) => status)
+const sentBy = async (project: TestProject): Promise<number> => (await project.get('/usage')).body.emails_sent
+
+test('what failed is queued again and booked again; the rest stays as it is', async () => {
+  const { project, list, post, path } = await newSentPost(app, ['delivered', 'failed', 'bounced', 'failed', 'complained'])
+  const { body: before } = await project.get(path)
+  // All five were booked, and the two that failed are given back on the way.
+  assert.equal(await sentBy(project), 5)
+  const { status, body } = await retry(project, path)
+  assert.deepEqual([status, body], [202, { retried: 2 }])
+  assert.deepEqual(await statuses(project, path), ['delivered', 'queued', 'bounced', 'queued', 'complained'])
+  assert.equal(await sentBy(project), 5)
+  const data = { post_id: post.id, list_id: list.id, subject: 'Hello' }
+  assert.deepEqual(await project.eventsWithData(), [{ type: 'post.resumed', data }])
+  const { body: now } = await project.get(path)
+  assert.deepEqual(
+    [now.status, now.sending, now.broadcast, now.sent_at],
+    ['sent', true, { status: 'sending', reason: null }, before.sent_at],
+  )
+  const due = await database.many`
+    select attempts from deliveries where project_id = ${project.id} and status = 'queued' and settled_at is null and next_attempt_at <= ${app.clock.now()}`
+  assert.deepEqual(due, [{ attempts: 0 }, { attempts: 0 }])
+
+  const again = await retry(project, path)
+  assert.deepEqual([again.status, again.body.error.code], [422, 'validation_error'])
+  assert.match(again.body.error.message, /^status: is sending; only what failed/)
+  assert.deepEqual(await project.events(), [])
+})
+
+test('who has left since is not written to', async () => {
+  const { project, list, path } = await newSentPost(app, ['failed', 'failed'])
+  const { body: subscribers } = await project.get(`/lists/${list.id}/subscribers`)
+  await project.patch(`/lists/${list.id}/subscribers/${subscribers[0].id}`, { status: 'unsubscribed' })
+  await project.events()
+  assert.deepEqual((await retry(project, path)).body, { retried: 1 })
+  assert.deepEqual((await statuses(project, path)).sort(), ['failed', 'queued'])
+  assert.deepEqual(await project.events(), ['post.resumed'])
+})
+
+test('with nothing to try again, and in any other state, nothing happens', async () => {
+  const { project, list } = await newList(app)
+  const inFlight = await addPostInFlight(database, { project_id: project.id, listId: list.id, status: 'sending' })
+  const draft = await newPost(app, { project })
+  const done = await newSentPost(app, ['delivered', 'bounced'], { project })
+  const aborted = await newSentPost(app, ['failed'], { project })
+  await database.run`update broadcasts set status = 'aborted' where project_id = ${project.id} and failed = 1`
+  await project.events()
+  const used = await sentBy(project)
+  for (const [path, message] of [
+    [`/lists/${list.id}/posts/${inFlight}`, /^status: is sending; only what failed/],
+    [draft.path, /^status: is draft; only what failed/],
+    [done.path, /^deliveries: has none that failed/],
+    [aborted.path, /^status: is sent and was aborted; only what failed/],
+  ] as const) {
+    const { status, body } = await retry(project, path)
+    assert.deepEqual([status, body.error.code], [422, 'validation_error'], path)
+    assert.match(body.error.message, message)
+  }
+  assert.equal(await sentBy(project), used)
+  assert.deepEqual(await project.events(), [])
+})
+
+test('over the plan it is refused with a price, and goes through when that is paid', async () => {
+  const { project, path } = await newSentPost(app, ['failed', 'failed', 'delivered'])
+  await lookAfterBroadcasts(app.services)
+  assert.equal(await sentBy(project), 1)
+  await useUp(app, project, 99)
+  const refused = await retry(project, path)
+  assert.deepEqual([refused.status, refused.body.error.code], [402, 'limit_exceeded'])
+  assert.deepEqual(await statuses(project, path), ['failed', 'failed', 'delivered'])
+  assert.deepEqual(await project.events(), [])
+  const paid = await retry(project, path, { 'payment-authorization': credentialFor(refused, 'spt_good') })
+  assert.deepEqual([paid.status, paid.body], [202, { retried: 2 }])
+  assert.ok(paid.headers.get('payment-receipt'))
+  assert.deepEqual(await project.events(), ['post.resumed'])
+})
+
+test('a repeat with the same Idempotency-Key tries nothing again', async () => {
+  const { project, path } = await newSentPost(app, ['failed', 'failed'])
+  const headers = { 'idempotency-key': 'retry-once' }
+  const answers = await Promise.all(Array.from({ length: 5 }, () => retry(project, path, headers)))
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 200, 200, 200, 202])
+  for (const { body } of answers) assert.deepEqual(body, { retried: 2 })
+  assert.deepEqual(await project.events(), ['post.resumed'])
+  assert.equal(await sentBy(project), 2)
+})
+
+test('of ten who try at once, one does', async () => {
+  const { project, path } = await newSentPost(app, ['failed', 'failed', 'failed'])
+  const answers = await Promise.all(Array.from({ length: 10 }, () => retry(project, path)))
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [202, ...Array.from({ length: 9 }, () => 422)])
+  assert.equal(await sentBy(project), 3)
+  assert.deepEqual(await project.events(), ['post.resumed'])
+})

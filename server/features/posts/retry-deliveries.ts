@@ -1,0 +1,91 @@
+import { z } from 'zod'
+import { invalid, notFound } from '../../base/errors.ts'
+import { formatId } from '../../base/ids.ts'
+import type { Queryable } from '../../database/database.ts'
+import { retryFailed } from '../../delivery/control.ts'
+import { publish } from '../../events/publish.ts'
+import type { Context } from '../../operations/context.ts'
+import { Answer, defineOperation } from '../../operations/define-operation.ts'
+import { rememberBegun, takeTurn } from '../../operations/idempotency.ts'
+import { holdList } from '../lists/index.ts'
+import { bookEmails } from '../payments/index.ts'
+import { releaseUnused } from '../usage/index.ts'
+import { countRetryable, findRetry } from './delivery-queries.ts'
+import { PostParams, type PostRow, postEventData, refuseUnless } from './post.ts'
+import { findPost, keyOf, lockPost, type PostKey } from './post-queries.ts'
+
+const operation = 'deliveries.retry'
+
+const RetryResult = z.object({ retried: z.int().meta({ description: 'How many are on their way again' }) }).meta({ id: 'RetryResult' })
+
+export const retryDeliveries = defineOperation({
+  id: operation,
+  method: 'POST',
+  path: '/lists/{listId}/posts/{postId}/deliveries/retry',
+  scope: 'send',
+  isPayable: true,
+  summary: 'Try the failed deliveries of a post once more',
+  description:
+    'Those that were put off until they were given up, and whose subscribers are still there. Bounces and complaints stay as they are, and nobody who has the post gets it again. With an Idempotency-Key a repeat within 24 hours answers 200 and sends nothing.',
+  params: PostParams,
+  result: RetryResult,
+  status: 202,
+  errors: ['not_found', 'validation_error', 'limit_exceeded', 'spending_cap_reached', 'conflict', 'provider_error'],
+
+  async run(context, { params }) {
+    const key = keyOf(context.caller, params)
+    if (!(await findPost(context.database, key))) throw notFound('post')
+    // The body is empty whichever post it is: the key stands for this one.
+    const turn = await takeTurn(context, `${operation} ${formatId('post', key.post_id)}`)
+    if (turn.turn === 'repeat') return new Answer(await whatBecame(context, key, turn.result_id), { isRepeat: true, receipt: turn.receipt })
+    try {
+      if (turn.key.begun !== null) {
+        // The first request began it and died before it could say so.
+        await turn.key.finish(turn.key.begun)
+        return new Answer(await whatBecame(context, key, turn.key.begun), { isRepeat: true, receipt: turn.key.receipt })
+      }
+      const { broadcast_id, retried, receipt } = await bookAndRetry(context, key)
+      if (receipt !== null) await turn.key.noteReceipt(receipt)
+      await turn.key.finish(broadcast_id)
+      return new Answer({ retried }, { receipt })
+    } catch (error) {
+      // When not even that works, the lease runs out; what went wrong first tells more.
+      await turn.key.giveBack().catch(() => {})
+      throw error
+    }
+  },
+})
+
+/** What is not booked is not sent again, and what is not sent again is not booked: one transaction. */
+async function bookAndRetry(context: Context, key: PostKey) {
+  const { count } = await findRetryable(context.database, key)
+  const purchase = { operation, target: formatId('post', key.post_id), count }
+  const { result, receipt } = await bookEmails(context, purchase, async (tx, reservation_id) => {
+    if (!(await holdList(tx, key)) || !(await lockPost(tx, key))) throw notFound('post')
+    const { post, broadcast_id } = await findRetryable(tx, key)
+    const { project_id, post_id } = key
+    // It lets go of one reservation before it takes another, if the end of the last round was not seen to yet.
+    await releaseUnused(tx, { project_id, id: broadcast_id })
+    const retried = await retryFailed(tx, { project_id, post_id, reservation_id, count })
+    await publish(tx, project_id, 'post.resumed', postEventData(post))
+    await rememberBegun(tx, context, broadcast_id)
+    return { broadcast_id, retried }
+  })
+  return { ...result, receipt }
+}
+
+/** What stands in the way is said before anything is booked. */
+async function findRetryable(db: Queryable, key: PostKey) {
+  const post = await findPost(db, key)
+  if (!post) throw notFound('post')
+  refuseUnless('retry', post)
+  const count = await countRetryable(db, key)
+  if (count === 0) throw invalid('deliveries', 'has none that failed and whose subscriber is still there: there is nothing to try again')
+  return { post, count, broadcast_id: post.broadcast_id as NonNullable<PostRow['broadcast_id']> } // its broadcast is done, so it has one
+}
+
+async function whatBecame({ database }: Context, key: PostKey, broadcast_id: string): Promise<z.output<typeof RetryResult>> {
+  const retry = await findRetry(database, key, broadcast_id)
+  if (!retry) throw notFound('post')
+  return retry
+}

@@ -1,0 +1,86 @@
+import { ApiError } from '../../base/errors.ts'
+import { formatId, newId } from '../../base/ids.ts'
+import { type Loop, startLoop } from '../../base/loop.ts'
+import type { Transaction } from '../../database/database.ts'
+import { publish } from '../../events/publish.ts'
+import { leaveAuditRow } from '../../operations/audit.ts'
+import type { Services } from '../../operations/context.ts'
+import { sendNotice } from '../identity/index.ts'
+import { holdList } from '../lists/index.ts'
+import { reserveEmails } from '../usage/index.ts'
+import { beginSending, findSendable, type Sendable } from './begin-sending.ts'
+import { type PostRow, postEventData } from './post.ts'
+import { findOwnerAddress, findPost, type PostKey, pageDuePosts, saveState, tryLockPost } from './post-queries.ts'
+
+const batch = 50
+const lookEveryMs = 1_000
+
+/** Sends scheduled posts at their time. What came due while nothing was running is sent as soon as something is. */
+export const startDuePosts = (services: Services): Loop =>
+  startLoop({ name: 'due posts', log: services.log, everyMs: lookEveryMs, step: () => sendDuePosts(services) })
+
+/** True when there may be more. */
+export async function sendDuePosts(services: Services): Promise<boolean> {
+  const { database, clock, log } = services
+  const due = await pageDuePosts(database, clock.now(), batch)
+  let failed = 0
+  for (const key of due) {
+    // One that fails for a reason that nobody thought of holds up no other, and is tried again.
+    await sendDuePost(services, key).catch((error: unknown) => {
+      failed++
+      log.warn({ post_id: formatId('post', key.post_id), reason: (error as Error).message }, 'a scheduled post could not be sent yet')
+    })
+  }
+  return due.length === batch && failed === 0
+}
+
+/** With the rights of the project: nobody is asking. */
+async function sendDuePost(services: Services, key: PostKey): Promise<void> {
+  await services.database.transaction(async (tx) => {
+    if (!(await holdList(tx, key)) || !(await tryLockPost(tx, key))) return
+    const post = await findPost(tx, key)
+    // Cancelled, moved or sent by hand in the moment between.
+    if (post?.status !== 'scheduled' || post.scheduled_at === null || post.scheduled_at > tx.now) return
+    const problem = await begin(services, tx, key)
+    if (problem !== null) await returnToDraft(services, tx, { post, problem })
+    const target = { listId: formatId('lst', key.list_id), postId: formatId('post', key.post_id) }
+    await leaveAuditRow(tx, { project_id: key.project_id, operation: 'posts.send', caller: null, target, request_id: 'posts.due' })
+  })
+}
+
+/** Null when it is on its way, else what stands in the way, in words. */
+async function begin(services: Services, tx: Transaction, key: PostKey): Promise<string | null> {
+  const sendable = await findSendable(tx, key).catch(asProblem)
+  if (typeof sendable === 'string') return sendable
+  const { project_id } = key
+  const reserved = await reserveEmails(services, tx, { project_id, mailbox_id: null, reservation_id: newId(), count: sendable.recipients })
+  if (reserved.outcome !== 'reserved') {
+    const why = reserved.outcome === 'limit_exceeded' ? 'The plan has no room left for this month' : 'The monthly cap on overage is reached'
+    return `${why}: ${reserved.excess} of ${sendable.recipients} e-mails did not fit.`
+  }
+  await beginSending(services, tx, { ...sendable, reservation_id: reserved.reservation_id })
+  return null
+}
+
+function asProblem(error: unknown): string | Sendable {
+  if (error instanceof ApiError && error.code === 'validation_error') return error.message
+  throw error
+}
+
+/** The owner learns of it by mail: nobody is there to read an error. An agent's human counts as its owner. */
+async function returnToDraft(services: Services, tx: Transaction, { post, problem }: { post: PostRow; problem: string }): Promise<void> {
+  await saveState(tx, { ...post, status: 'draft', scheduled_at: null })
+  await publish(tx, post.project_id, 'post.updated', postEventData(post))
+  const owner = await findOwnerAddress(tx, post.project_id)
+  if (!owner?.email) return
+  await sendNotice(services, tx, {
+    kind: 'post_not_sent',
+    to: owner.email,
+    subject: 'A scheduled post was not sent',
+    parts: [
+      `“${post.subject}” was due at ${post.scheduled_at?.toISOString()}, and nobody got it.`,
+      problem,
+      'It is a draft again, with nothing lost. Send it, or schedule it anew, once that is mended.',
+    ],
+  })
+}

@@ -1,0 +1,102 @@
+import { isDeliveryTokenForm } from '../../base/delivery-token.ts'
+import { parseAddress } from '../../mail/address.ts'
+import { automaticKind } from '../../mail/reports/is-automatic.ts'
+import { asksToStop } from '../../mail/reports/is-stop.ts'
+import { type ReportParts, readParts } from '../../mail/reports/read-parts.ts'
+import { readReport } from '../../mail/reports/read-report.ts'
+import type { Report } from '../../mail/reports/report.ts'
+import { findVerp, parseUnsubscribeAddress, parseVerp } from '../../mail/verp.ts'
+import type { Services } from '../../operations/context.ts'
+import { applyReport } from './apply-report.ts'
+import { findRecipientKey, projectFinder } from './find-recipient.ts'
+import { addressOf } from './give-up-address.ts'
+import type { RecipientKey } from './recipient.ts'
+import { findRecipient } from './recipient-queries.ts'
+import { unsubscribeRecipient } from './unsubscribe-recipient.ts'
+
+/** A mail that came in. The envelope's sender is '' for `<>`. */
+export interface BackchannelMail {
+  envelope_to: string
+  envelope_from: string
+  raw: Buffer
+}
+
+/** What the mail was taken for; null for one that a person should read. */
+export type Applied = 'bounce' | 'complaint' | 'unsubscribe' | null
+
+type Needs = Pick<Services, 'database' | 'secrets'>
+
+/**
+ * Bounces, complaints and wishes to be left alone, from wherever they come. Only a token that we signed says whom they are about:
+ * addresses, Message-IDs and names in a mail can be written by anybody. The one in the envelope counts before all others.
+ */
+export async function applyBackchannelMail(services: Needs, mail: BackchannelMail): Promise<Applied> {
+  const leaving = parseUnsubscribeAddress(mail.envelope_to)
+  if (leaving) return applyMailto(services, leaving, mail)
+  const report = await readReport(mail.raw)
+  if (report) return applyReportMail(services, report, mail)
+  return applyReply(services, mail)
+}
+
+const keyOf = ({ database, secrets }: Needs, token: string): Promise<RecipientKey | null> =>
+  findRecipientKey({ secrets }, token, projectFinder(database))
+
+/**
+ * The address says it all, so the mail may be empty, and a program may have written it for somebody. Nothing is ever sent from that
+ * address, so nothing can be an answer to it; a bounce there is a stray.
+ */
+async function applyMailto(services: Needs, token: string, mail: BackchannelMail): Promise<Applied> {
+  const parts = await readParts(mail.raw)
+  if (mail.envelope_from === '' || (parts && automaticKind(parts.headers) === 'bounce')) return null
+  const key = await keyOf(services, token)
+  return key && (await unsubscribeRecipient(services, key)) ? 'unsubscribe' : null
+}
+
+async function applyReportMail(services: Needs, report: Report, mail: BackchannelMail): Promise<Applied> {
+  const token = parseVerp(mail.envelope_to) ?? tokenInReport(report, mail.raw)
+  const key = token && (await keyOf(services, token))
+  if (!key) return null
+  await applyReport(services, key, report)
+  return report.kind
+}
+
+const headBytes = 256 * 1024
+
+/** Complaints come to one address for all, with the message they are about; bounces may come to whom a forwarder made of the return path. */
+const tokenInReport = ({ original }: Report, raw: Buffer): string | null =>
+  findVerp(Object.values(original.headers).join('\n')) ?? findVerp(raw.subarray(0, headBytes).toString('latin1'))
+
+/** A reply that says STOP, to the return path or to the list. To the list it must quote the mail, and come from whom that was sent to. */
+async function applyReply(services: Needs, mail: BackchannelMail): Promise<Applied> {
+  const parts = await readParts(mail.raw)
+  if (!parts || mail.envelope_from === '' || !isPersons(parts) || !asksToStop(parts)) return null
+  const own = parseVerp(mail.envelope_to)
+  const key = own ? await keyOf(services, own) : await keyInQuote(services, parts, mail)
+  return key && (await unsubscribeRecipient(services, key)) ? 'unsubscribe' : null
+}
+
+async function keyInQuote(services: Needs, { text, headers }: ReportParts, mail: BackchannelMail): Promise<RecipientKey | null> {
+  const from = headers.find(({ name }) => name === 'from')?.value ?? ''
+  const writers = [/<([^<>]+)>/.exec(from)?.[1] ?? from, mail.envelope_from].map(addressKey)
+  for (const token of new Set(tokensIn(text))) {
+    const key = await keyOf(services, token)
+    const recipient = key && (await findRecipient(services.database, key))
+    if (recipient && writers.includes(addressOf(recipient).key)) return key
+  }
+  return null
+}
+
+/** A quoted mail has one in every link; a letter full of them is no reply to ours. */
+const maxTokens = 5
+const tokensIn = (text: string): string[] =>
+  [...text.matchAll(/[/+]([a-z\d]{52})(?![a-z\d])/gi)]
+    .map(([, token]) => (token as string).toLowerCase())
+    .filter((token, index, all) => isDeliveryTokenForm(token) && all.indexOf(token) === index)
+    .slice(0, maxTokens)
+
+const isPersons = ({ headers }: ReportParts): boolean => automaticKind(headers) === 'none'
+
+function addressKey(address: string): string | null {
+  const parsed = parseAddress(address)
+  return parsed.ok ? parsed.value.key : null
+}

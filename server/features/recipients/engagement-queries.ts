@@ -1,0 +1,76 @@
+import type { DeliveryId, ProjectId } from '../../base/ids.ts'
+import type { Transaction } from '../../database/database.ts'
+
+/** One look at a mail, or one link followed. */
+export interface Engagement {
+  project_id: ProjectId
+  id: DeliveryId
+  at: Date
+  /** Which link was followed; null for an opened mail. */
+  link: number | null
+  isMachine: boolean
+}
+
+/**
+ * Writes a batch down in one statement: the ledger, the counts of broadcasts (people, each once) and of links, and when subscriber and
+ * contact were last seen. Lists without tracking keep nothing, whoever fetches a pixel that was not in the mail. What comes before two
+ * seconds have passed since the receiving server said yes, or before we knew that it did, is its scanner.
+ */
+export const saveEngagement = (tx: Transaction, batch: Engagement[]) => tx.run`
+  with seen as (
+    select * from unnest(
+      ${batch.map((one) => one.project_id)}::uuid[], ${batch.map((one) => one.id)}::uuid[], ${batch.map((one) => one.at)}::timestamptz[],
+      ${batch.map((one) => one.link)}::smallint[], ${batch.map((one) => one.isMachine)}::boolean[]
+    ) as seen (project_id, id, at, link, is_machine)
+  ), held as (
+    select d.project_id, d.id, d.broadcast_id, d.subscriber_id, d.contact_id, d.sent_at from deliveries d
+    where (d.project_id, d.id) in (select project_id, id from seen) order by d.project_id, d.id for update
+  ), tracked as materialized (
+    select b.project_id, b.id, b.list_id, (b.source->'frame'->>'track_opens')::boolean as opens, (b.source->'frame'->>'track_clicks')::boolean as clicks
+    from broadcasts b where (b.project_id, b.id) in (select project_id, broadcast_id from held)
+  ), judged as (
+    select h.*, t.list_id, s.at, s.link, not s.is_machine and coalesce(s.at >= h.sent_at + interval '2 seconds', false) as is_person
+    from seen s
+    join held h on h.project_id = s.project_id and h.id = s.id
+    join tracked t on t.project_id = h.project_id and t.id = h.broadcast_id
+    where case when s.link is null then t.opens else t.clicks end
+  ), noted as (
+    update deliveries d set opened_at = coalesce(d.opened_at, j.opened_at), open_count = d.open_count + j.opens,
+      click_count = d.click_count + j.clicks, machine_open_count = d.machine_open_count + j.machines
+    from (
+      select project_id, id, min(at) filter (where is_person and link is null) as opened_at,
+        count(*) filter (where is_person and link is null) as opens, count(*) filter (where is_person and link is not null) as clicks,
+        count(*) filter (where not is_person) as machines
+      from judged group by project_id, id
+    ) j
+    where d.project_id = j.project_id and d.id = j.id
+    returning d.project_id, d.broadcast_id, (j.opens > 0 and d.open_count = j.opens) as is_first_open, (j.clicks > 0 and d.click_count = j.clicks) as is_first_click
+  ), of_broadcasts as (
+    update broadcasts b set opened = b.opened + n.opened, clicked = b.clicked + n.clicked
+    from (
+      select project_id, broadcast_id, count(*) filter (where is_first_open) as opened, count(*) filter (where is_first_click) as clicked
+      from noted where is_first_open or is_first_click group by project_id, broadcast_id
+    ) n
+    where b.project_id = n.project_id and b.id = n.broadcast_id
+  ), of_links as (
+    update broadcast_links l set clicks = l.clicks + j.clicks
+    from (
+      select project_id, broadcast_id, link, count(*) as clicks from judged where is_person and link is not null
+      group by project_id, broadcast_id, link
+    ) j
+    where l.project_id = j.project_id and l.broadcast_id = j.broadcast_id and l.number = j.link
+  ), of_subscribers as (
+    update subscribers s set last_open_at = greatest(s.last_open_at, j.opened_at), last_click_at = greatest(s.last_click_at, j.clicked_at)
+    from (
+      select project_id, list_id, subscriber_id, max(at) filter (where link is null) as opened_at, max(at) filter (where link is not null) as clicked_at
+      from judged where is_person group by project_id, list_id, subscriber_id
+    ) j
+    where s.project_id = j.project_id and s.list_id = j.list_id and s.id = j.subscriber_id
+  )
+  update contacts c set total_opens = c.total_opens + j.opens, total_clicks = c.total_clicks + j.clicks,
+    last_activity_at = greatest(c.last_activity_at, j.at)
+  from (
+    select project_id, contact_id, count(*) filter (where link is null) as opens, count(*) filter (where link is not null) as clicks, max(at) as at
+    from judged where is_person group by project_id, contact_id
+  ) j
+  where c.project_id = j.project_id and c.id = j.contact_id`

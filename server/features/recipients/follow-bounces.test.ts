@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startApp } from '../../../tests/support/posthaste.ts'
+import { newPost } from '../../../tests/support/posts.ts'
+import type { TestProject } from '../../../tests/support/project.ts'
+import { newSentPost, recipientsOf, suppressionsOf, type TestRecipient } from '../../../tests/support/recipients.ts'
+import { type PeerAction, type PeerCall, startSmtpPeer } from '../../../tests/support/smtp-peer.ts'
+import { assertCounts } from '../../../tests/support/subscribers.ts'
+import { until } from '../../../tests/support/until.ts'
+import { followBounces } from './follow-bounces.ts'
+
+let atRcpt: (call: PeerCall) => PeerAction | undefined = () => undefined
+const peer = await startSmtpPeer({ atRcpt: (call) => atRcpt(call) as PeerAction })
+test.after(() => peer.close())
+const app = await startApp({ OUTBOUND: `smtp://127.0.0.1:${peer.port}` })
+const { database } = app.services
+
+const unfollowed = async (project: TestProject) =>
+  (
+    await database.first<{ count: number }>`
+    select count(*) as count from deliveries where project_id = ${project.id} and status in ('bounced', 'failed') and followed_at is null`
+  )?.count as number
+
+test('what the receiving server refuses at once ends the address only when it is the address that is wrong', async () => {
+  const answers: Record<string, string> = {
+    'reader-1@': '550 5.1.1 no such user',
+    'reader-2@': '550 5.7.1 blocked by our policy',
+    'reader-3@': '552 5.2.2 mailbox full',
+    'reader-4@': '550 5.2.1 mailbox disabled',
+    'reader-5@': '554 5.1.8 bad sender',
+  }
+  atRcpt = ({ line }) => Object.entries(answers).find(([who]) => line.includes(who))?.[1]
+  const { project, list, path, post } = await newPost(app, { subscribers: 6 })
+  await project.post(`${path}/send`)
+  await until('the end', async () => (await project.get(path)).body.status === 'sent')
+  await until('all to be followed', async () => (await unfollowed(project)) === 0)
+  atRcpt = () => undefined
+  await assertCounts(app, project, list.id, { active: 4, bounced: 2 })
+  assert.deepEqual((await suppressionsOf(project)).sort(), [
+    ['reader-1@example.org', 'hard_bounce'],
+    ['reader-4@example.org', 'hard_bounce'],
+  ])
+  const told = (await project.eventsWithData()).filter(({ type }) => type === 'email.bounced')
+  const bounced = ['reader-1@example.org', 'reader-2@example.org', 'reader-3@example.org', 'reader-4@example.org', 'reader-5@example.org']
+  assert.deepEqual(told.map(({ data }) => data.to).sort(), bounced)
+  for (const { data } of told) {
+    assert.deepEqual([data.list_id, data.post_id, data.subject, data.from], [list.id, post.id, 'Hello', list.mailbox_address])
+    assert.match(
+      [data.email_id, data.subscriber_id, data.contact_id, data.mailbox_id, data.message_id].join(' '),
+      /^eml_\w{26} sub_\w{26} con_\w{26} mbx_\w{26} dlv_\w{26}@posthaste\.test$/,
+    )
+  }
+  assert.equal((await project.get(path)).body.stats.bounced, 5)
+})
+
+test('many at once, followed by several, are each followed once', async () => {
+  const { project, list, post } = await newSentPost(app, { subscribers: 40 })
+  await settleAs(project, await recipientsOf(app, project, post.id), { status: 'bounced', smtp_code: 550, enhanced_code: '5.1.1' })
+  await Promise.all([1, 2, 3].map(() => followBounces(app.services)))
+  await until('all to be followed', async () => (await unfollowed(project)) === 0)
+  assert.deepEqual(await project.events(), Array(40).fill('email.bounced'))
+  await assertCounts(app, project, list.id, { bounced: 40 })
+  assert.equal((await suppressionsOf(project)).length, 40)
+  assert.equal(await followBounces(app.services), false)
+  assert.deepEqual(await project.events(), [])
+})
+
+test('a mailbox that stayed full until we gave up counts as soft; an outage of ours does not', async () => {
+  const { project, list, recipients } = await newSentPost(app, { subscribers: 2 })
+  const [full, away] = recipients as [TestRecipient, TestRecipient]
+  const softDays = () => database.many<{ email: string; days: number }>`
+    select email, cardinality(soft_bounced_on) as days from contacts where project_id = ${project.id} order by email`
+  await settleAs(project, [full], { status: 'failed', smtp_code: 452, enhanced_code: '4.2.2' })
+  await settleAs(project, [away], { status: 'failed', smtp_code: null, enhanced_code: null })
+  await until('the one to be followed', async () => (await unfollowed(project)) === 1)
+  assert.deepEqual(
+    (await softDays()).map(({ days }) => days),
+    [1, 0],
+  )
+  assert.deepEqual(await project.events(), [], 'given up is not bounced')
+
+  // Tried again, it fails for good: that is news.
+  app.clock.advance(1_000)
+  await settleAs(project, [full], { status: 'bounced', smtp_code: 550, enhanced_code: '5.1.1' })
+  await until('the event', async () => (await project.events()).includes('email.bounced'))
+  await assertCounts(app, project, list.id, { active: 1, bounced: 1 })
+})
+
+test('a bounce of a list that is gone harms nobody', async () => {
+  const { project, first } = await newSentPost(app)
+  await database.run`update lists set deleted_at = now() where project_id = ${project.id}`
+  await database.run`delete from subscribers where project_id = ${project.id}`
+  await settleAs(project, [first], { status: 'bounced', smtp_code: 550, enhanced_code: '5.1.1' })
+  await until('it to be followed', async () => (await unfollowed(project)) === 0)
+  assert.deepEqual(await suppressionsOf(project), [[first.email, 'hard_bounce']])
+  const [told] = await project.eventsWithData()
+  assert.deepEqual([told?.type, told?.data.mailbox_id], ['email.bounced', null])
+})
+
+/** As the engine leaves them. */
+const settleAs = (
+  project: TestProject,
+  recipients: TestRecipient[],
+  { status, smtp_code, enhanced_code }: { status: string; smtp_code: number | null; enhanced_code: string | null },
+) => database.run`
+  update deliveries set status = ${status}, smtp_code = ${smtp_code}, enhanced_code = ${enhanced_code}, reason = 'So it said', settled_at = ${app.clock.now()}
+  where project_id = ${project.id} and id = any(${recipients.map(({ id }) => id)}::uuid[])`

@@ -1,0 +1,8 @@
+export { type Applied, applyBackchannelMail, type BackchannelMail } from './apply-inbound.ts'
+export { applyReport } from './apply-report.ts'
+export { cachedProjectFinder } from './find-recipient.ts'
+export { startFollowingBounces } from './follow-bounces.ts'
+export { findTarget } from './follow-link.ts'
+export { isMachine } from './is-machine.ts'
+export { type EngagementRecorder, startEngagementRecorder } from './record-engagement.ts'
+export { findLeaving, type Leaving, leaveList } from './unsubscribe-recipient.ts'

@@ -1,0 +1,71 @@
+import type { ProjectId } from '../../base/ids.ts'
+import type { Queryable, Transaction } from '../../database/database.ts'
+import { sql } from '../../database/sql.ts'
+import type { RecipientKey, RecipientRow, RecipientStatus } from './recipient.ts'
+
+/** Deleted or merged projects as well: their mail is still in people's inboxes. */
+export const findProjectByTail = (db: Queryable, tail: Buffer) => db.first<{ id: ProjectId }>`
+  select id from projects where substring(uuid_send(id) from 9) = ${tail}`
+
+const columns = sql`
+  d.project_id, d.id, d.broadcast_id, d.subscriber_id, d.contact_id, d.email, d.status, d.smtp_code, d.enhanced_code, d.reason,
+  d.settled_at, b.list_id, b.post_id, l.mailbox_id, coalesce(b.source->'post'->>'subject', '') as subject,
+  coalesce(b.source->'frame'->'from'->>'address', '') as from_address,
+  coalesce(b.source->'frame'->>'message_id_domain', '') as message_id_domain`
+const whatWasSent = sql`
+  join broadcasts b on b.project_id = d.project_id and b.id = d.broadcast_id
+  left join lists l on l.project_id = b.project_id and l.id = b.list_id and l.deleted_at is null`
+
+export const findRecipient = (db: Queryable, { project_id, id }: RecipientKey) => db.first<RecipientRow>`
+  select ${columns} from deliveries d ${whatWasSent} where d.project_id = ${project_id} and d.id = ${id}`
+
+/** Two reports about one message take turns. */
+export const lockRecipient = (tx: Transaction, { project_id, id }: RecipientKey) => tx.first<RecipientRow>`
+  select ${columns} from deliveries d ${whatWasSent} where d.project_id = ${project_id} and d.id = ${id} for update of d`
+
+/** Where link `number` of their copy leads. */
+export const findLink = (db: Queryable, { project_id, id }: RecipientKey, number: number) => db.first<{ url: string }>`
+  select l.url from deliveries d join broadcast_links l on l.project_id = d.project_id and l.broadcast_id = d.broadcast_id
+  where d.project_id = ${project_id} and d.id = ${id} and l.number = ${number}`
+
+interface LateStatus {
+  status: 'bounced' | 'complained'
+  enhanced_code: string | null
+  reason: string
+}
+
+/** What came back is the last word: the engine, which may still be at it, finds nothing to settle. */
+export const saveLateStatus = (tx: Transaction, { project_id, id }: RecipientKey, { status, enhanced_code, reason }: LateStatus) => tx.run`
+  update deliveries set status = ${status}, enhanced_code = ${enhanced_code}, reason = ${reason}, lease_owner = null,
+    settled_at = coalesce(settled_at, ${tx.now}), followed_at = ${tx.now}
+  where project_id = ${project_id} and id = ${id}`
+
+/** One fewer of what it was, one more of what it is. Call it late in the transaction: every settling batch needs the row. */
+export const moveCount = (
+  tx: Transaction,
+  { project_id, broadcast_id }: RecipientRow,
+  { from, to }: { from: RecipientStatus; to: RecipientStatus },
+) => tx.run`
+  update broadcasts set
+    delivered = delivered - (${from} = 'delivered')::integer,
+    failed = failed - (${from} = 'failed')::integer,
+    bounced = bounced + (${to} = 'bounced')::integer,
+    complained = complained + (${to} = 'complained')::integer
+  where project_id = ${project_id} and id = ${broadcast_id}`
+
+/**
+ * Settled as bounced by the engine, or given up while the mailbox was full, and not looked at since. By themselves first: the index that
+ * holds nothing else is what keeps looking cheap.
+ */
+export const lockUnfollowed = (tx: Transaction, limit: number) => tx.many<RecipientRow>`
+  with unfollowed as materialized (
+    select * from deliveries
+    where (status = 'bounced' or (status = 'failed' and enhanced_code like '4.2.%')) and (followed_at is null or followed_at < settled_at)
+    order by settled_at limit ${limit} for update skip locked
+  )
+  select ${columns} from unfollowed d ${whatWasSent} order by d.settled_at, d.id`
+
+export const markFollowed = (tx: Transaction, recipients: RecipientKey[]) => tx.run`
+  update deliveries d set followed_at = greatest(${tx.now}::timestamptz, d.settled_at)
+  from unnest(${recipients.map((one) => one.project_id)}::uuid[], ${recipients.map((one) => one.id)}::uuid[]) as followed (project_id, id)
+  where d.project_id = followed.project_id and d.id = followed.id`

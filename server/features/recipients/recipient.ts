@@ -1,0 +1,46 @@
+import type { BroadcastId, ContactId, DeliveryId, EmailId, ListId, MailboxId, PostId, ProjectId, SubscriberId } from '../../base/ids.ts'
+import { formatId } from '../../base/ids.ts'
+
+/** Somebody whom a broadcast was sent to: the token in their copy names this row of the ledger, and with it the subscription. */
+export interface RecipientKey {
+  project_id: ProjectId
+  id: DeliveryId
+}
+
+/** queued ⇄ sending → delivered, bounced or failed. What comes back later: delivered → bounced, delivered → complained. */
+export type RecipientStatus = 'queued' | 'sending' | 'delivered' | 'bounced' | 'failed' | 'complained'
+
+export interface RecipientRow extends RecipientKey {
+  broadcast_id: BroadcastId
+  list_id: ListId
+  post_id: PostId
+  subscriber_id: SubscriberId
+  contact_id: ContactId
+  email: string
+  status: RecipientStatus
+  smtp_code: number | null
+  enhanced_code: string | null
+  reason: string | null
+  settled_at: Date | null
+  /** Null when the list is gone. */
+  mailbox_id: MailboxId | null
+  from_address: string
+  subject: string
+  message_id_domain: string
+}
+
+/** What every email.* event of a recipient carries. */
+export const recipientEventData = (row: RecipientRow) => ({
+  email_id: row.id as string as EmailId,
+  mailbox_id: row.mailbox_id,
+  list_id: row.list_id,
+  post_id: row.post_id,
+  subscriber_id: row.subscriber_id,
+  contact_id: row.contact_id,
+  from: row.from_address,
+  to: row.email,
+  subject: row.subject,
+  message_id: `${formatId('dlv', row.id)}@${row.message_id_domain}`,
+  tag: null,
+  metadata: {},
+})

@@ -1,0 +1,58 @@
+import type { PostFrame } from './compile-post.ts'
+import { addressField, dateText, machineWord, phrase, textField } from './header-fields.ts'
+import { type Fixed, type Part, type Recipient, textOf, tokenText } from './part.ts'
+
+/** The header of each copy: all that is the same is written once, here, and only four fields are written per recipient. */
+export function composeHeaders(frame: PostFrame, subject: Part, fixed: Fixed, multipart: string | null): (recipient: Recipient) => string {
+  const subjectField = subjectOf(subject, fixed)
+  const from = addressField('From', frame.from.name, frame.from.address)
+  const replyTo = frame.reply_to === null ? '' : addressField('Reply-To', null, frame.reply_to)
+  const date = `Date: ${dateText(new Date(frame.date))}\r\n`
+  const domain = machineWord('The domain of Message-IDs', frame.message_id_domain)
+  const unsubscribe = unsubscribeField(frame)
+  const rest = listFields(frame) + contentFields(multipart)
+  return (recipient) => {
+    const { message_id } = recipient
+    const id = machineWord('Message-ID', message_id.includes('@') ? message_id : `${message_id}@${domain}`)
+    return `${from}${addressField('To', recipient.name, recipient.email)}${replyTo}${subjectField(recipient)}${date}Message-ID: <${id}>\r\n${unsubscribe(recipient.token)}${rest}`
+  }
+}
+
+function subjectOf(subject: Part, fixed: Fixed): (recipient: Recipient) => string {
+  const isSame = subject.kind === 'slots' && subject.pieces.every((piece) => typeof piece === 'string')
+  if (!isSame) return (recipient) => textField('Subject', textOf(subject, recipient, fixed).trim())
+  const field = textField('Subject', subject.pieces.join('').trim())
+  return () => field
+}
+
+/** RFC 8058 section 3.1: one field with one https address; mailto may stand beside it. */
+function unsubscribeField(frame: PostFrame): (token: string) => string {
+  const [url, urlEnd] = checked('one_click', frame.urls.one_click)
+  const [mail, mailEnd] = checked('unsubscribe', frame.mail.unsubscribe)
+  const complaints = frame.mail.complaints ?? null
+  return (token) =>
+    `List-Unsubscribe: <${url}${token}${urlEnd}>,\r\n <mailto:${mail}${token}${mailEnd}>\r\n${complaints === null ? '' : `CFBL-Feedback-ID: ${token}\r\n`}`
+}
+
+const checked = (what: string, template: string): readonly [string, string] => tokenText(machineWord(what, template))
+
+function listFields(frame: PostFrame): string {
+  const { name, id_host, help_url, archive_url } = frame.list
+  const shown = phrase(name)
+  const link = (field: string, url: string | null): string => (url === null ? '' : `${field}: <${machineWord(field, url)}>\r\n`)
+  const complaints = frame.mail.complaints ?? null
+  return [
+    'List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n',
+    `List-ID: ${shown}${shown.length > 40 ? '\r\n' : ''}${shown === '' ? '' : ' '}<${machineWord('List-ID', id_host)}>\r\n`,
+    link('List-Help', help_url),
+    link('List-Archive', archive_url),
+    'List-Post: NO\r\n',
+    `Feedback-ID: ${machineWord('Feedback-ID', frame.feedback_id)}\r\n`,
+    complaints === null ? '' : `CFBL-Address: ${machineWord('CFBL-Address', complaints)}; report=arf\r\n`,
+  ].join('')
+}
+
+const contentFields = (multipart: string | null): string =>
+  multipart === null
+    ? 'MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n'
+    : `MIME-Version: 1.0\r\nContent-Type: ${multipart}\r\n`

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto'
+
+const [tab, lf, cr, space] = [0x09, 0x0a, 0x0d, 0x20]
+
+/**
+ * SHA-256 of the body in its relaxed form (RFC 6376 section 3.4.4): no white space at the end of a line, one space for each run of it
+ * inside, no empty lines at the end. What has that form already, as every post that `compile/` makes, is hashed as it is.
+ */
+export const bodyHash = (body: Buffer): string =>
+  createHash('sha256')
+    .update(isRelaxed(body) ? body : relaxedBody(body))
+    .digest('base64')
+
+function isRelaxed(body: Buffer): boolean {
+  const { length } = body
+  if (length === 0) return true
+  if (length < 3 || body[length - 1] !== lf || body[length - 2] !== cr) return false
+  if (body[length - 3] === lf && (length < 4 || body[length - 4] === cr)) return false
+  // Every space must stand before a letter.
+  for (let at = 0; at < length; at++) {
+    const byte = body[at] as number
+    if (byte > space) continue
+    if (byte === tab) return false
+    if (byte !== space) continue
+    const next = body[at + 1] as number
+    if (next === space || next === cr) return false
+  }
+  return true
+}
+
+export function relaxedBody(body: Buffer): Buffer {
+  const out = Buffer.allocUnsafe(body.length + 2)
+  let length = 0
+  /** White space not written yet: it may turn out to end its line. */
+  let isPending = false
+  /** Behind the last line that is not empty. */
+  let end = 0
+  for (let at = 0; at < body.length; at++) {
+    const byte = body[at] as number
+    if (byte === space || byte === tab) {
+      isPending = true
+    } else if (byte === cr && body[at + 1] === lf) {
+      isPending = false
+      out[length++] = cr
+      out[length++] = lf
+      at++
+    } else {
+      if (isPending) out[length++] = space
+      isPending = false
+      out[length++] = byte
+      end = length
+    }
+  }
+  if (end === 0) return out.subarray(0, 0)
+  out[end] = cr
+  out[end + 1] = lf
+  return out.subarray(0, end + 2)
+}
+
+export interface Field {
+  /** In lower case. */
+  name: string
+  /** `name:value`, relaxed (RFC 6376 section 3.4.2), without a line end. */
+  relaxed: string
+}
+
+/** The fields of a header block, from top to bottom. Bytes are kept as they are, one letter each. */
+export function readFields(headers: Buffer): Field[] {
+  const fields: Field[] = []
+  for (const line of headers.toString('latin1').split(/\r\n(?![ \t])/)) {
+    const colon = line.indexOf(':')
+    if (colon > 0) fields.push(relaxedField(line.slice(0, colon), line.slice(colon + 1)))
+  }
+  return fields
+}
+
+export function relaxedField(name: string, value: string): Field {
+  const key = name.trimEnd().toLowerCase()
+  const line = value.replace(/\r\n(?=[ \t])/g, '').replace(/[ \t]+/g, ' ')
+  return { name: key, relaxed: `${key}:${line.replace(/^ | (?:\r\n)?$|\r\n$/g, '')}` }
+}

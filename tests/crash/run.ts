@@ -1,0 +1,62 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpus, tmpdir, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { createLog } from '../../server/base/log.ts'
+import { startEmbeddedServer } from '../../server/database/embedded/index.ts'
+import { readPostmasterFile } from '../../server/database/embedded/leftover.ts'
+import { isProcess } from '../support/embedded-servers.ts'
+import type { Verdict } from './judge.ts'
+import { type Scenario, scenarios } from './scenarios.ts'
+import { startStage } from './stage.ts'
+
+/**
+ * `npm run test:crash`: every scenario with 20,000 recipients and 20 kills, on a PostgreSQL of its own with its durable settings.
+ * `npm run test:crash -- WORD` runs those whose name has the word. RECIPIENTS and KILLS change the size.
+ */
+const recipients = Number(process.env.RECIPIENTS ?? 20_000)
+const kills = Number(process.env.KILLS ?? 20)
+const word = process.argv[2] ?? ''
+
+const folder = mkdtempSync(join(tmpdir(), 'posthaste-crash-'))
+// As root the server runs as another user, who must be able to enter.
+chmodSync(folder, 0o711)
+const dataDir = join(folder, 'data')
+const server = await startEmbeddedServer({ dataDir, log: createLog('silent') })
+const killServer = () => {
+  const pid = readPostmasterFile(join(dataDir, 'postgres'))?.pid
+  // It may still be dead from the last time.
+  if (pid && isProcess(pid)) process.kill(pid, 'SIGKILL')
+}
+
+console.log(
+  `${recipients.toLocaleString('en')} recipients, up to ${kills} kills a scenario; ${cpus().length} cores (${cpus()[0]?.model.trim()}), ` +
+    `${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}, embedded PostgreSQL 18`,
+)
+const stage = await startStage(server.connection)
+const leave = async () => {
+  await stage.stop()
+  await server.stop()
+  rmSync(folder, { recursive: true, force: true })
+}
+// Interrupted, it leaves nothing behind that runs.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void leave().then(() => process.exit(1)))
+try {
+  for (const scenario of scenarios.filter(({ name }) => name.includes(word))) await runOne(scenario)
+} finally {
+  await leave()
+}
+
+async function runOne(scenario: Scenario): Promise<void> {
+  const began = performance.now()
+  const verdict = await scenario.run(stage, { recipients, kills, killServer })
+  if (verdict.problems.length > 0) process.exitCode = 1
+  console.log(`${verdict.problems.length === 0 ? '✓' : '✗'} ${scenario.name} (${((performance.now() - began) / 1000).toFixed(0)} s)`)
+  console.log(`    ${summaryOf(verdict)}`)
+  for (const problem of verdict.problems.slice(0, 10)) console.log(`    ${problem}`)
+  if (verdict.problems.length > 10) console.log(`    … and ${verdict.problems.length - 10} more`)
+}
+
+function summaryOf({ recipients: all, delivered, bounced, failed, repeats, unanswered }: Verdict): string {
+  const left = [bounced ? `${bounced} bounced` : '', failed ? `${failed} failed` : ''].filter(Boolean).map((text) => `, ${text}`)
+  return `${delivered} of ${all} delivered${left.join('')}; ${repeats} came twice, ${unanswered} could have`
+}
