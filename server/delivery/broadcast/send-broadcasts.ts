@@ -8,7 +8,7 @@ import { type Database, isConnectionLoss } from '../../database/database.ts'
 import type { Outcome, Transport } from '../transports/index.ts'
 import type { Breaker } from './breaker.ts'
 import type { Claimed } from './broadcast.ts'
-import { claimDeliveries, giveBack, openBroadcasts, renewLeases } from './claim.ts'
+import { claimDeliveries, giveBack, type Lessee, openBroadcasts, renewLeases } from './claim.ts'
 import { expandOne } from './expand.ts'
 import type { SendingNode } from './node.ts'
 import type { Rendered, Renderer } from './render.ts'
@@ -135,7 +135,9 @@ class BroadcastStream {
   /** True when there may be more to do at once. */
   async #step(): Promise<boolean> {
     const { database } = this.#sender
-    await this.#renew()
+    // One moment for the whole step: what is claimed is held no longer than `#heldUntil` says, also when the clock jumps in between.
+    const lessee = this.#lessee()
+    await this.#renew(lessee)
     // With outcomes that cannot be told, sending more would only make more of them; without a journal, nothing may be sent.
     if (this.#outcomes.length > 10 * settleSize || !this.#isJournalSound()) return false
     await this.#sender.breaker.look()
@@ -144,7 +146,7 @@ class BroadcastStream {
     let claimed = 0
     for (const broadcast of open) {
       if (this.#waiting.length >= ahead) break
-      const { wanted, taken } = await claimDeliveries(database, broadcast, this.#lessee(), claimSize)
+      const { wanted, taken } = await claimDeliveries(database, broadcast, lessee, claimSize)
       claimed += taken
       this.#waiting.push(...wanted)
       this.#pump()
@@ -154,15 +156,14 @@ class BroadcastStream {
     return claimed > 0 && this.#waiting.length < ahead
   }
 
-  #lessee() {
+  #lessee(): Lessee {
     const { node, clock, leaseMs } = this.#sender
     return { node_id: node.id, now: clock.now(), lease_ms: leaseMs }
   }
 
   /** Four times in the life of a lease. */
-  async #renew(): Promise<void> {
+  async #renew(lessee: Lessee): Promise<void> {
     const { database, leaseMs } = this.#sender
-    const lessee = this.#lessee()
     const now = lessee.now.getTime()
     if (now < this.#heldUntil - 0.75 * leaseMs) return
     // This process slept, or was cut off, for longer than its leases lasted.
