@@ -1,6 +1,7 @@
 import MailComposer from 'nodemailer/lib/mail-composer'
 import { systemClock } from '../server/base/clock.ts'
-import { compilePost, type PostFrame, type PostSource, previewOf, type Recipient } from '../server/mail/compile/index.ts'
+import { compilePost, previewOf } from '../server/mail/compile/compile-post.ts'
+import type { PostFrame, PostSource, Recipient } from '../server/mail/compile/index.ts'
 import { generateDkimKey } from '../server/mail/dkim/keys.ts'
 import { createDkimSigner } from '../server/mail/dkim/sign.ts'
 import { machine, median, report } from './support.ts'
@@ -50,11 +51,18 @@ async function rate(work: (n: number) => unknown, together = 20): Promise<number
 }
 
 const recipientOf = (n: number): Recipient => ({
-  token: `k3${String(n).padStart(50, 'a')}`,
+  tokens: tokensOf(String(n).padStart(49, 'a')),
   email: `reader${n}@example.org`,
   name: `Reader ${n}`,
   message_id: `0199${n}`,
   values: {},
+})
+
+const tokensOf = (token: string): Recipient['tokens'] => ({
+  click: `c1d${token}`,
+  open: `o2e${token}`,
+  unsubscribe: `u3f${token}`,
+  return_path: `b4g${token}`,
 })
 
 const compose = ({ name, email }: Recipient, html: string, text: string): Promise<Buffer> =>

@@ -1,7 +1,6 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { createTransport as createNodemailer } from 'nodemailer'
 import { createSmtpTransport } from '../server/delivery/transports/smtp.ts'
+import { startSink } from './sink.ts'
 import { machine, median, report } from './support.ts'
 
 /** Ready messages of 36 kB over ten connections to a sink on this machine: what the client costs, and nodemailer's pool beside it. */
@@ -11,8 +10,8 @@ const size = 36_000
 
 export async function run(): Promise<void> {
   console.log(`smtp: messages a second, median of ${rounds}; ${machine()}`)
-  const sink = fork(new URL('./smtp-sink.ts', import.meta.url))
-  const [{ port }] = (await once(sink, 'message')) as [{ port: number }]
+  const sink = await startSink()
+  const { port } = sink
   const [ours, whole, theirs]: number[][] = [[], [], []]
   for (let round = 0; round < rounds; round++) {
     ours?.push(await withOurs(port, 20_000, true))
@@ -20,8 +19,8 @@ export async function run(): Promise<void> {
     theirs?.push(await withNodemailer(port, 3_000))
   }
   const expected = rounds * (20_000 + 10_000 + 3_000)
-  const taken = await takenBy(sink)
-  sink.kill()
+  const taken = await sink.taken()
+  sink.stop()
   const [fast, safe, slow] = [median(ours ?? []), median(whole ?? []), median(theirs ?? [])]
   report(
     'our client, in parts known to be safe',
@@ -80,11 +79,4 @@ async function measure(count: number, atOnce: number, send: (index: number) => P
   }
   await Promise.all(Array.from({ length: atOnce }, worker))
   return (count * 1000) / (performance.now() - began)
-}
-
-async function takenBy(sink: ChildProcess): Promise<number> {
-  const answer = once(sink, 'message')
-  sink.send('how many?')
-  const [{ taken }] = (await answer) as [{ taken: number }]
-  return taken
 }

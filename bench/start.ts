@@ -32,9 +32,18 @@ async function startOnce(folder: string): Promise<number> {
   const url = `http://localhost:${port}/readyz`
   await until(async () => (await fetch(url)).ok)
   const ms = performance.now() - began
-  const gone = new Promise((resolve) => child.once('exit', resolve))
-  // As Ctrl-C does it: to the whole group, npm included.
-  process.kill(-(child.pid as number), 'SIGINT')
-  await gone
+  const group = -(child.pid as number)
+  // As Ctrl-C does it: to the whole group, npm included, which ends before the program has.
+  process.kill(group, 'SIGINT')
+  await until(async () => !isThere(group))
   return ms
+}
+
+function isThere(group: number): boolean {
+  try {
+    return process.kill(group, 0)
+  } catch {
+    // ESRCH: nobody is left in it.
+    return false
+  }
 }

@@ -7,11 +7,13 @@ import { join } from 'node:path'
 import { createLog } from '../server/base/log.ts'
 import type { ConnectionSettings } from '../server/database/database.ts'
 import { type EmbeddedServer, startEmbeddedServer } from '../server/database/embedded/index.ts'
+import { readPostmasterFile } from '../server/database/embedded/leftover.ts'
 import { migrate } from '../server/database/migrate.ts'
 import { withClient } from '../tests/support/database.ts'
 
 /** What every benchmark stands on: one PostgreSQL with its durable settings, databases on it, and the program as a process apart. */
 export interface Bench {
+  postgresPid: number
   /** A migrated, empty database. */
   database(name: string): Promise<ConnectionSettings>
   /** The program itself, started like anybody starts it, on such a database. */
@@ -42,6 +44,7 @@ export async function startBench(): Promise<Bench> {
   const server: EmbeddedServer = await startEmbeddedServer({ dataDir: folder, log: createLog('warn') })
   const programs: Program[] = []
   return {
+    postgresPid: readPostmasterFile(join(folder, 'postgres'))?.pid as number,
     async database(name) {
       await withClient(server.connection, (client) => client.query(`create database ${name}`))
       const connection = { ...server.connection, database: name }
@@ -75,11 +78,13 @@ async function startProgram(connection: ConnectionSettings, folder: string, more
     RATE_LIMIT_PER_MINUTE: '100000000',
     ...more,
   }
-  const watch = new URL('./event-loop.ts', import.meta.url).href
+  const watch = new URL('./event-loop.js', import.meta.url).href
   const child = spawn(process.execPath, ['--max-semi-space-size=8', '--import', watch, 'bin/posthaste.js', 'start'], {
     env,
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })
+  // What it warns of may be why a figure is bad; how it welcomes is not of interest.
+  child.stdout?.on('data', (said) => String(said).startsWith('{') && process.stderr.write(said))
   const url = `http://localhost:${port}`
   await until(async () => (await fetch(`${url}/readyz`)).ok)
   const eventLoop = async () => {
@@ -97,13 +102,13 @@ const ended = (child: ChildProcess): Promise<void> =>
     child.kill('SIGTERM')
   })
 
-export async function until(check: () => Promise<boolean>, ms = 30_000): Promise<void> {
-  const end = performance.now() + ms
+export async function until(check: () => Promise<boolean>, { withinMs = 30_000, everyMs = 20 } = {}): Promise<void> {
+  const end = performance.now() + withinMs
   while (performance.now() < end) {
     if (await check().catch(() => false)) return
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await new Promise((resolve) => setTimeout(resolve, everyMs))
   }
-  throw new Error(`Not within ${ms} ms: ${check}`)
+  throw new Error(`Not within ${withinMs} ms: ${check}`)
 }
 
 export const freePort = (): Promise<number> =>

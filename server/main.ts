@@ -9,17 +9,17 @@ import { createSecrets, loadSecretKey } from './base/secrets.ts'
 import { connectDatabase, type DatabaseServer, dataDirOf } from './database/connect.ts'
 import { type Database, openDatabase } from './database/database.ts'
 import { migrate, newestMigration } from './database/migrate.ts'
-import { storeCapturedMessage } from './delivery/captured-messages.ts'
-import { createSigners } from './delivery/signing-keys.ts'
-import { createTransport } from './delivery/transports/index.ts'
 import { bootstrap, type FirstStart } from './features/identity/index.ts'
 import { allJobs } from './jobs/all-jobs.ts'
 import { startJobs } from './jobs/jobs.ts'
+import { createCompiler } from './mail/compile/compiler.ts'
 import type { Services } from './operations/context.ts'
 import { startConsumersRole } from './roles/consumers.ts'
 import { startHttpRole } from './roles/http.ts'
 import { startSchedulerRole } from './roles/scheduler.ts'
 import { startSenderRole } from './roles/sender.ts'
+import { createSendingParts } from './roles/sending-parts.ts'
+import { createSenderThread } from './roles/start-sender-thread.ts'
 
 export interface Posthaste {
   services: Services
@@ -62,28 +62,33 @@ export async function startPosthaste({ config, log, clock = systemClock, server,
     // After whatever could keep this process from starting: the key that is made here is shown once.
     const first = await bootstrap(database, config, secrets)
     if (first) onFirstStart?.(first)
-    const transport = createTransport(config.OUTBOUND, {
-      storeCapturedMessage: (message) => storeCapturedMessage(database, message, clock.now()),
-      mailDomain: config.MAIL_DOMAIN,
-      dnsServers: config.DNS_SERVERS,
-      isPrivateAllowed: config.ALLOW_PRIVATE_WEBHOOKS,
-    })
+    const { transport, signers } = createSendingParts({ config, database, secrets, clock })
     stops.push(() => transport.close())
-    const signers = createSigners({ database, secrets, clock })
-    const services: Services = { database, clock, log, config, secrets, jobs, transport, signers }
+    const compiler = createCompiler()
+    stops.push(() => compiler.stop())
+    const services: Services = { database, clock, log, config, secrets, jobs, transport, signers, compiler }
 
     const has = (role: Config['ROLES'][number]) => config.ROLES.includes(role)
     if (has('consumers')) stops.push(await startConsumersRole(services))
-    if (has('sender')) stops.push(await startSenderRole(services))
+    const thread = isInThread(config, clock) ? createSenderThread({ config, connection: databaseServer.connection }, log) : null
+    if (thread) stops.push(() => thread.stop())
+    else if (has('sender')) stops.push(await startSenderRole(services))
     if (has('scheduler')) stops.push(await startSchedulerRole(services))
-    const http = has('http') ? await startHttpRole(services, { isReady: createReadiness(database) }) : null
+    const http = has('http')
+      ? await startHttpRole(services, { isReady: createReadiness(database), trouble: () => thread?.trouble() ?? null })
+      : null
     if (http) stops.push(() => http.close())
+    // The first request need not wait for it.
+    await thread?.start()
     return { services, place: databaseServer.place, first, http, stop }
   } catch (error) {
     await stop()
     throw error
   }
 }
+
+/** Beside requests the sender has a thread of its own, so that neither waits for the other. A clock that tests move is not in it. */
+const isInThread = ({ ROLES }: Config, clock: Clock): boolean => ROLES.includes('http') && ROLES.includes('sender') && clock === systemClock
 
 /** Looked at before anything is made: a first start that fails later would have shown its key to nobody. */
 async function refuseTakenPort({ HOST, PORT }: Config): Promise<void> {

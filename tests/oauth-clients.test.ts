@@ -260,7 +260,7 @@ test('what an app publishes is not read from this machine or its network', async
 
 test('which addresses are on the open internet', () => {
   const inside =
-    '127.0.0.1 10.1.2.3 172.16.0.1 192.168.1.1 169.254.169.254 100.64.0.1 0.0.0.0 224.0.0.1 255.255.255.255 ::1 :: ::ffff:127.0.0.1 ::ffff:7f00:1 ::7f00:1 64:ff9b::7f00:1 2002:7f00:1:: fe80::1 fc00::1 fd12::1 ff02::1 2001:db8::1'
+    '127.0.0.1 10.1.2.3 172.16.0.1 192.168.1.1 169.254.169.254 100.64.0.1 0.0.0.0 224.0.0.1 255.255.255.255 ::1 :: ::ffff:127.0.0.1 ::ffff:7f00:1 ::ffff:0:127.0.0.1 ::ffff:0:8.8.8.8 ::7f00:1 64:ff9b::7f00:1 2002:7f00:1:: fe80::1 fc00::1 fd12::1 ff02::1 2001:db8::1'
   const outside = '8.8.8.8 1.1.1.1 172.32.0.1 100.128.0.1 ::ffff:8.8.8.8 2606:4700::1111 2a00:1450::1'
   for (const ip of inside.split(' ')) assert.equal(isPublicAddress(ip), false, ip)
   for (const ip of outside.split(' ')) assert.equal(isPublicAddress(ip), true, ip)

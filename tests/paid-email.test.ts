@@ -47,7 +47,7 @@ test('an agent with a wallet pays by itself, and the mail arrives', async () => 
   assert.equal(Receipt.fromResponse(response).reference, card.charges.at(-1)?.id)
   assert.deepEqual([arrived(), charged()], [1, 1])
   assert.deepEqual(await usageOf(app, project), { used: 101, overage: 0, paid: 1 })
-  assert.deepEqual(await project.events(), ['email.sent'])
+  assert.deepEqual(await project.events(), ['email.sent', 'email.delivered'])
 })
 
 test('refused, nothing leaves and nothing is recorded', async () => {

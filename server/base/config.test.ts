@@ -69,7 +69,19 @@ const bad: Record<keyof typeof settings, string[]> = {
   MCP_URL: ['mcp'],
   MAIL_DOMAIN: ['@example.com', 'exa mple.com', '-a.com', 'a..b', 'a_b.com', `${'a'.repeat(64)}.com`],
   SMTP_PORT: ['smtp', '70000'],
-  OUTBOUND: ['sendmail', 'http://x', 'smtp:', 'captured', 'directly', 'direct,smtp://x'],
+  OUTBOUND: ['sendmail', 'http://x', 'smtp:', 'captured', 'directly', 'direct,smtp://x', 'ses', 'ses:eu-west-1', 'ses://'],
+  SES_TOPICS: ['topic', 'arn:aws:sqs:eu-west-1:123456789012:q', 'arn:aws:sns:eu-west-1:123456789012:ok,x'],
+  SNS_HOST: ['https://sns.example', 'a b', 'sns.example/x', 'a:b'],
+  DOMAIN_LIMITS: [
+    'gmail.com',
+    'gmail.com=20',
+    'gmail.com=0/s',
+    'gmail.com=x/s',
+    'gmail.com=20/s,0',
+    'gmail.com=20/s;gmail.com=5/s',
+    '*.com=5/s',
+    ';',
+  ],
   DNS_SERVERS: [],
   SECRET_KEY: ['short-secret'],
   BOOTSTRAP_API_KEY: ['sk_', 'pk_0123456789abcdef0123', 'sk_0123456789abcdef 0123'],
@@ -115,6 +127,15 @@ test('each bad value is refused in one line that begins with the name of its set
       assert.ok(!message.includes('\n'), message)
     }
   }
+})
+
+test('limits by domain are a rate and perhaps a concurrency each', () => {
+  assert.deepEqual(readConfig({}).DOMAIN_LIMITS, [])
+  assert.deepEqual(readConfig({ DOMAIN_LIMITS: ' Gmail.com = 20/s , 5; *=0.5/s' }).DOMAIN_LIMITS, [
+    { domain: 'gmail.com', rate: 20, concurrency: 5 },
+    { domain: '*', rate: 0.5, concurrency: null },
+  ])
+  assert.match(refusal({ DOMAIN_LIMITS: 'gmail.com=20/s; outlook.com' }), /has "outlook.com", which is not domain=rate\/s/)
 })
 
 test('pages live at an origin: below a path of PUBLIC_URL they need one of their own', () => {

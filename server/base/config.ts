@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { domainLimits } from './domain-limit.ts'
 import { OperatorError } from './errors.ts'
 import { plans } from './plans.ts'
 
@@ -116,10 +117,35 @@ export const settings = {
   }),
   SMTP_PORT: setting({ schema: port, default: '2525', about: `Port of the inbound SMTP server.${later('inbound mail')}` }),
   OUTBOUND: setting({
-    schema: z.string().regex(/^(capture|direct(\?.+)?|smtps?:\/\/.+)$/, 'must be capture, direct, smtp://… or smtps://…'),
+    schema: z
+      .string()
+      .regex(/^(capture|direct(\?.+)?|smtps?:\/\/.+|ses:\/\/.+)$/, 'must be capture, direct, smtp://…, smtps://… or ses://…'),
     default: 'capture',
     about:
-      'How mail leaves: `capture` keeps it (`GET /dev/outbox` on localhost), `smtp://user:password@host:port` or `smtps://…` hands it to a relay, or by `weight` to several with commas between them (`smtp://a?weight=2&connections=10&rate=50,smtp://b`), and `direct` to the servers of the recipients’ domains (`direct?connections=5&rate=20` for each).',
+      'How mail leaves: `capture` keeps it (`GET /dev/outbox` on localhost), `smtp://user:password@host:port` or `smtps://…` hands it to a relay, or by `weight` to several with commas between them (`smtp://a?weight=2&connections=10&rate=50,smtp://b`), `direct` to the servers of the recipients’ domains (`direct?connections=5&rate=20` for each), and `ses://KEY:SECRET@REGION?configuration_set=…` to Amazon SES.',
+  }),
+  SES_TOPICS: setting({
+    schema: commaList.pipe(
+      z.array(
+        z.string().regex(/^arn:aws[\w-]*:sns:[a-z\d-]+:\d{12}:[\w.-]+$/, 'must be ARNs of SNS topics, arn:aws:sns:REGION:ACCOUNT:NAME'),
+      ),
+    ),
+    default: '',
+    default_text: 'none: `/hooks/ses` is closed',
+    about: 'Comma-separated ARNs of the SNS topics by which Amazon SES tells of bounces and complaints at `/hooks/ses`.',
+  }),
+  SNS_HOST: setting({
+    schema: z.string().regex(/^[a-z\d.-]+(:\d{1,5})?$/, 'must be a host, or host:port'),
+    default: null,
+    default_text: '`sns.REGION.amazonaws.com`',
+    about: 'Host of the certificates and confirmations of Amazon SNS; another one for tests.',
+  }),
+  DOMAIN_LIMITS: setting({
+    schema: domainLimits,
+    default: '',
+    default_text: 'unset: none',
+    about:
+      'How fast posts may go to the recipients’ domains, whichever way mail leaves: `gmail.com=20/s,5; *=50/s` is 20 a second and at most 5 at once to gmail.com, and 50 a second to each other domain. For each process that sends.',
   }),
   DNS_SERVERS: setting({
     schema: commaList,
@@ -153,7 +179,7 @@ export const settings = {
     schema: positive,
     default: '120',
     about:
-      'After how long without a sign of life what a sender had claimed of a broadcast passes to another. A sender that starts again with its DATA_DIR takes it up at once.',
+      'After how long without a sign of life what a sender had claimed passes to another. Of broadcasts, a sender that starts again with its DATA_DIR takes it up at once.',
   }),
   DELIVERY_RETENTION_DAYS: setting({
     schema: positive,

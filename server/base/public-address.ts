@@ -8,7 +8,7 @@ for (const range of [
 ].flatMap((line) => line.split(' ')))
   special.addSubnet(...subnetOf(range), 'ipv4')
 for (const range of [
-  '::/96 64:ff9b::/96 64:ff9b:1::/48 100::/64 100:0:0:1::/64 2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20 5f00::/16',
+  '::/96 ::ffff:0:0:0/96 64:ff9b::/96 64:ff9b:1::/48 100::/64 100:0:0:1::/64 2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20 5f00::/16',
   'fc00::/7 fe80::/10 fec0::/10 ff00::/8',
 ].flatMap((line) => line.split(' ')))
   special.addSubnet(...subnetOf(range), 'ipv6')

@@ -30,8 +30,8 @@ export interface Secrets {
   sign(purpose: TokenPurpose, payload: Buffer): string
   /** The payload, or null for anything that was not signed here for this purpose. */
   verify(purpose: TokenPurpose, token: string): Buffer | null
-  /** The 8 bytes that a short token ends with. A guess costs a request and hits once in 2^64. */
-  shortSignature(purpose: ShortTokenPurpose, body: Buffer): Buffer
+  /** 32 bytes: a short token ends with 8 of them, so that four come out of one turn. A guess costs a request and hits once in 2^64. */
+  shortSignatures(purpose: ShortTokenPurpose, body: Buffer): Buffer
   /** HMAC-SHA-256 with a key of its own: what has too few values for a plain hash. */
   mac(purpose: MacPurpose, text: string): Buffer
   /** Encrypts for storage (AES-256-GCM). `about` ties the text to its place: moved to another row, it does not open. */
@@ -43,7 +43,6 @@ export interface Secrets {
 
 const version = 1
 const signatureBytes = 16
-const shortSignatureBytes = 8
 
 export function createSecrets(secretKey: string): Secrets {
   const keys = new Map<string, KeyObject>()
@@ -73,11 +72,10 @@ export function createSecrets(secretKey: string): Secrets {
       if (!timingSafeEqual(bytes.subarray(-signatureBytes), signatureOf(purpose, body))) return null
       return body.subarray(1)
     },
-    shortSignature: (purpose, body) =>
+    shortSignatures: (purpose, body) =>
       createHmac('sha256', keyFor(`token:${purpose}`))
         .update(body)
-        .digest()
-        .subarray(0, shortSignatureBytes),
+        .digest(),
     mac: (purpose, text) =>
       createHmac('sha256', keyFor(`mac:${purpose}`))
         .update(text)

@@ -41,8 +41,8 @@ async function askReadiness(host: string, port: number): Promise<string | null> 
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host
   try {
     const response = await fetch(`http://${reachable}:${port}/readyz`, { signal: AbortSignal.timeout(answerMs) })
-    const { status, reason } = (await response.json()) as { status?: unknown; reason?: unknown }
-    if (status === 'ready') return 'ready'
+    const { status, reason, trouble } = (await response.json()) as { status?: unknown; reason?: unknown; trouble?: unknown }
+    if (status === 'ready') return trouble === undefined ? 'ready' : String(trouble)
     return status === 'not ready' ? String(reason) : null
   } catch {
     // Not HTTP, not JSON or no answer: another program's port.
@@ -94,6 +94,7 @@ export async function checkOutbound({ OUTBOUND, MAIL_DOMAIN, DNS_SERVERS }: Conf
         next: 'Set OUTBOUND=smtp://… to send.',
       }
     if (transport.name === 'direct') return { name, state: 'good', seen: 'mail goes to the recipients’ own servers; the DNS answers' }
+    if (transport.name === 'ses') return { name, state: 'good', seen: 'Amazon SES takes mail' }
     const relays = relayPlaces(OUTBOUND)
     return {
       name,

@@ -17,7 +17,10 @@ export interface NewMessage {
   mail: Omit<OutgoingMail, 'message_id' | 'date'>
 }
 
-/** Queued with the change that asks for it: the mail goes out if and only if the change is committed. */
+/**
+ * Queued with the change that asks for it: the mail goes out if and only if the change is committed. It is due at once, also for a sender
+ * whose clock is behind ours.
+ */
 export async function enqueueMessage(
   tx: Transaction,
   { project_id, kind, list_id, isSecret = false, mail }: NewMessage,
@@ -25,7 +28,7 @@ export async function enqueueMessage(
   const id = newId<'msg'>()
   await tx.run`
     insert into messages (project_id, id, kind, list_id, is_secret, recipient, recipient_key, mail, next_attempt_at, created_at)
-    values (${project_id}, ${id}, ${kind}, ${list_id ?? null}, ${isSecret}, ${mail.to}, ${keyOf(mail.to)}, ${JSON.stringify(mail)}, ${tx.now}, ${tx.now})`
+    values (${project_id}, ${id}, ${kind}, ${list_id ?? null}, ${isSecret}, ${mail.to}, ${keyOf(mail.to)}, ${JSON.stringify(mail)}, least(now(), ${tx.now}::timestamptz), ${tx.now})`
   tx.afterCommit(() => wake('messages'))
   return id
 }

@@ -2,12 +2,19 @@ import type { Clock } from '../base/clock.ts'
 import { formatId, type MessageId, type ProjectId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import { type Loop, startLoop } from '../base/loop.ts'
+import type { Secrets } from '../base/secrets.ts'
+import { wake } from '../base/wake.ts'
 import type { Database, Queryable } from '../database/database.ts'
+import { sql } from '../database/sql.ts'
 import type { OutgoingMail } from '../mail/compose.ts'
+import { type DomainGate, domainOf } from './broadcast/domain-gate.ts'
+import { patienceOf } from './domain-limits.ts'
+import { MessageRooms, type Welcome } from './message-rooms.ts'
 import { nextAttempt } from './retry-times.ts'
-import { sendNow } from './send-now.ts'
+import { returnPathOf, sendNow } from './send-now.ts'
 import type { Signers } from './signing-keys.ts'
-import type { Outcome, Transport } from './transports/index.ts'
+import { bounceClassOf, type Outcome, type Transport } from './transports/index.ts'
+import { countSingleMail } from './warm-up.ts'
 
 /**
  * Single messages: queued → sending (leased) → delivered | bounced | failed, or back to queued after a temporary no.
@@ -17,6 +24,8 @@ import type { Outcome, Transport } from './transports/index.ts'
 interface Claimed {
   project_id: ProjectId
   id: MessageId
+  is_secret: boolean
+  domain: string
   mail: Omit<OutgoingMail, 'message_id' | 'date'>
   attempts: number
   created_at: Date
@@ -28,37 +37,105 @@ export interface MessageSender {
   log: Log
   transport: Transport
   signers: Signers
+  secrets: Secrets
+  gate: DomainGate
   mailDomain: string
+  /** Whoever has not renewed a claim for so long is dead. */
+  leaseMs: number
 }
 
-/** A batch waits for its slowest, so it is small, and its lease long: a relay may take minutes for each step of each message. */
+export function startMessageSender(sender: MessageSender): Loop {
+  const underWay = new Set<Promise<void>>()
+  const rooms = new MessageRooms(sender.transport)
+  const begin = (message: Claimed) => {
+    rooms.enter(message)
+    const sending = sendOne(sender, message)
+      .catch((error: Error) =>
+        sender.log.warn({ message_id: message.id, reason: error.message }, 'a message is settled when its lease ends'),
+      )
+      .finally(() => {
+        underWay.delete(sending)
+        if (rooms.leave(message)) wake('messages')
+      })
+    underWay.add(sending)
+  }
+  const loop = startLoop({
+    name: 'message sender',
+    log: sender.log,
+    on: 'messages',
+    everyMs: 1_000,
+    step: async () => {
+      const welcome = rooms.welcome()
+      if (!welcome) return false
+      const claimed = await claim(sender, welcome)
+      for (const message of claimed) begin(message)
+      return claimed.length === welcome.most
+    },
+  })
+  return {
+    async stop() {
+      await loop.stop()
+      await Promise.all(underWay)
+    },
+  }
+}
+
 const batch = 10
-const leaseMs = 15 * 60_000
 
-export const startMessageSender = (sender: MessageSender): Loop =>
-  startLoop({ name: 'message sender', log: sender.log, on: 'messages', everyMs: 1_000, step: () => sendDueMessages(sender) })
-
-/** One batch. True when there may be more. */
+/** One batch, to its end. True when there may be more. */
 export async function sendDueMessages(sender: MessageSender): Promise<boolean> {
-  const claimed = await claim(sender.database, sender.clock.now())
+  const claimed = await claim(sender, { isWelcome: sql`true`, most: batch })
   await Promise.all(claimed.map((message) => sendOne(sender, message)))
   return claimed.length === batch
 }
 
+/**
+ * Leases begin and end by the database's clock, which all senders share: clocks of machines differ, and jump. When a queued message is due
+ * is a matter of the sender's own clock, or of the database's if that one is ahead.
+ */
+const leaseEnd = ({ leaseMs }: MessageSender) => sql`now() + ${leaseMs}::integer * interval '1 millisecond'`
+const isDue = ({ clock }: MessageSender) =>
+  sql`next_attempt_at <= greatest(now(), ${clock.now()}::timestamptz) and (status = 'queued' or next_attempt_at <= now())`
+
 /** A claimed message is due again when its lease runs out: queued and abandoned ones are found alike. */
-const claim = (database: Database, now: Date) => database.many<Claimed>`
-  update messages m set status = 'sending', attempts = m.attempts + 1, next_attempt_at = ${new Date(now.getTime() + leaseMs)}
+const claim = (sender: MessageSender, { isWelcome, most }: Welcome) => sender.database.many<Claimed>`
+  update messages m set status = 'sending', attempts = m.attempts + 1, next_attempt_at = ${leaseEnd(sender)}
   from (
-    select project_id, id from messages where status in ('queued', 'sending') and next_attempt_at <= ${now}
-    order by next_attempt_at limit ${batch} for update skip locked
+    select project_id, id from messages where status in ('queued', 'sending') and ${isDue(sender)} and ${isWelcome}
+    order by next_attempt_at limit ${most} for update skip locked
   ) due
   where m.project_id = due.project_id and m.id = due.id
-  returning m.project_id, m.id, m.mail, m.attempts, m.created_at`
+  returning m.project_id, m.id, m.is_secret, split_part(m.recipient_key, '@', -1) as domain, m.mail, m.attempts, m.created_at`
+
+/**
+ * The steps of one message may together take longer than a lease lasts (RFC 5321 section 4.5.3.2 allows a server half an hour). While
+ * this process lives nobody else takes it.
+ */
+function keepLease(sender: MessageSender, { project_id, id, attempts }: Claimed): () => void {
+  const renew = () =>
+    sender.database.run`
+      update messages set next_attempt_at = ${leaseEnd(sender)}
+      where project_id = ${project_id} and id = ${id} and status = 'sending' and attempts = ${attempts}`.catch((error: Error) =>
+      sender.log.warn({ message_id: id, reason: error.message }, 'the lease of a message could not be renewed'),
+    )
+  const timer = setInterval(() => void renew(), sender.leaseMs / 4)
+  // A message that hangs must not keep a program from ending.
+  timer.unref()
+  return () => clearInterval(timer)
+}
 
 async function sendOne(sender: MessageSender, message: Claimed): Promise<void> {
-  const outcome = await attempt(sender, message)
+  const { gate, clock } = sender
+  const domain = domainOf(message.mail.to)
+  // Somebody waits for a single mail, so nothing holds it; what it takes of its domain's room, posts do without.
+  gate.spend(domain, clock.now().getTime())
+  const letGo = keepLease(sender, message)
+  const outcome = await attempt(sender, message).finally(letGo)
+  gate.hear(domain, patienceOf(outcome), clock.now().getTime())
   tellOf(sender, message, outcome)
   await settle(sender, message, outcome)
+  if (outcome.kind === 'delivered')
+    await countSingleMail(sender.database, { ...message, from: message.mail.from.address, now: sender.clock.now() })
 }
 
 /** Transports that put off the last message they were given. */
@@ -72,13 +149,18 @@ function tellOf({ log, transport }: MessageSender, { id }: Claimed, outcome: Out
   }
   const about = { message_id: id, transport: transport.name, reason: outcome.reason }
   if (outcome.kind === 'bounced') log.warn(about, 'a message was refused for good')
+  else if (outcome.kind === 'failed') log.error({ ...about, detail: outcome.detail }, 'a message could not be put together')
   else if (inTrouble.has(transport)) log.info(about, 'a message is put off')
   else log.warn(about, 'mail does not go out; it is kept and tried again')
   if (outcome.kind === 'deferred') inTrouble.add(transport)
 }
 
-const attempt = ({ transport, signers, mailDomain }: MessageSender, { id, mail, created_at }: Claimed): Promise<Outcome> =>
-  sendNow({ transport, signers }, { ...mail, message_id: `${formatId('msg', id)}@${mailDomain}`, date: created_at })
+const attempt = (sender: MessageSender, { project_id, id, mail, created_at }: Claimed): Promise<Outcome> =>
+  sendNow(
+    sender,
+    { ...mail, message_id: `${formatId('msg', id)}@${sender.mailDomain}`, date: created_at },
+    returnPathOf(sender, { kind: 'message', project_id, id }),
+  )
 
 /** Whoever lost the lease in the meantime settles nothing: the count of attempts tells the claims apart. */
 async function settle({ database, clock }: MessageSender, message: Claimed, outcome: Outcome): Promise<void> {
@@ -86,8 +168,8 @@ async function settle({ database, clock }: MessageSender, message: Claimed, outc
   const again = outcome.kind === 'deferred' ? nextAttempt(message.attempts, now) : null
   const status = again ? 'queued' : outcome.kind === 'deferred' ? 'failed' : outcome.kind
   await database.run`
-    update messages set status = ${status}, smtp_code = ${outcome.smtp_code},
-      reason = ${outcome.kind === 'delivered' ? null : outcome.reason}, next_attempt_at = ${again ?? now}, settled_at = ${again ? null : now},
+    update messages set status = ${status}, smtp_code = ${outcome.smtp_code}, enhanced_code = ${outcome.kind === 'delivered' ? null : outcome.enhanced_code},
+      reason = ${outcome.kind === 'delivered' ? null : outcome.reason}, bounce_class = ${again ? null : bounceClassOf(outcome)}, next_attempt_at = ${again ?? now}, settled_at = ${again ? null : now},
       mail = case when is_secret and ${again === null}::boolean then jsonb_build_object('subject', mail->'subject') else mail end
     where project_id = ${message.project_id} and id = ${message.id} and status = 'sending' and attempts = ${message.attempts}`
 }

@@ -1,26 +1,42 @@
+import { formatDeliveryToken } from '../base/delivery-token.ts'
+import type { Secrets } from '../base/secrets.ts'
 import { composeMessage, type OutgoingMail } from '../mail/compose.ts'
+import { formatVerp } from '../mail/verp.ts'
+import { outcomeOfOwnError, UnfitMail } from './put-together.ts'
 import type { Signers } from './signing-keys.ts'
 import type { Outcome, Transport } from './transports/index.ts'
 
 export type { Outcome } from './transports/index.ts'
 
-/** Hands one message to the outgoing server and waits for its answer. No transaction may be open: this talks to the network. */
-export async function sendNow({ transport, signers }: { transport: Transport; signers: Signers }, mail: OutgoingMail): Promise<Outcome> {
+interface Sending {
+  transport: Transport
+  signers: Signers
+}
+
+/**
+ * Hands one message to the outgoing server and waits for its answer. What comes back goes to `returnPath`, which says by itself whom it is
+ * about. No transaction may be open: this talks to the network.
+ */
+export async function sendNow({ transport, signers }: Sending, mail: OutgoingMail, returnPath: string): Promise<Outcome> {
   let message: Buffer[]
   try {
-    message = await signed(signers, mail.from.address, await composeMessage(mail))
+    message = await signed(signers, mail.from.address, await composed(mail))
   } catch (error) {
-    // It will not go better next time.
-    return {
-      kind: 'bounced',
-      smtp_code: 554,
-      enhanced_code: '5.6.0',
-      reason: 'The message could not be put together',
-      detail: (error as Error).message,
-    }
+    return outcomeOfOwnError(error)
   }
-  return transport.send({ from: mail.from.address, to: mail.to }, message, { message_id: mail.message_id, subject: mail.subject })
+  return transport.send({ from: returnPath, to: mail.to }, message, { message_id: mail.message_id, subject: mail.subject })
 }
+
+/** The return path of one mail, for `sendNow`. */
+export const returnPathOf = (
+  { secrets, mailDomain }: { secrets: Secrets; mailDomain: string },
+  about: Parameters<typeof formatDeliveryToken>[2],
+): string => formatVerp(formatDeliveryToken(secrets, 'return_path', about), mailDomain)
+
+const composed = (mail: OutgoingMail): Promise<Buffer> =>
+  composeMessage(mail).catch((error: unknown) => {
+    throw new UnfitMail(error)
+  })
 
 /** Where the domain has a key; else as it is, for the relay to sign. */
 async function signed(signers: Signers, from: string, message: Buffer): Promise<Buffer[]> {

@@ -1,13 +1,25 @@
-import type { Clock } from '../base/clock.ts'
+import { type Clock, type Moment, momentOf, msSince } from '../base/clock.ts'
 import { newId, type ProjectId } from '../base/ids.ts'
 import type { Secrets } from '../base/secrets.ts'
-import type { Database, Queryable } from '../database/database.ts'
+import type { Database, Queryable, Transaction } from '../database/database.ts'
 import { dkimKeyFromPem, dkimKeyToPem, dkimRecord, dkimSelector, generateDkimKey } from '../mail/dkim/keys.ts'
-import { createDkimSigner, type DkimAlgorithm, type DkimSigner } from '../mail/dkim/sign.ts'
+import { createDkimSigner, type DkimAlgorithm, type DkimKey, type DkimSigner } from '../mail/dkim/sign.ts'
+
+export { recordStrings } from '../mail/dkim/keys.ts'
 
 /** Who signs mail of a domain; null for a domain that has no key here. */
 export interface Signers {
   signerFor(domain: string): Promise<DkimSigner | null>
+}
+
+/** What has to be mended before mail of a domain can be signed, in words for whoever can do that. */
+export class UnusableKey extends Error {
+  constructor({ domain, selector }: KeyRow, cause: unknown) {
+    super(
+      `The DKIM key ${selector} of ${domain} cannot be used; is SECRET_KEY the one that it was made with? "posthaste dkim --rotate" makes a new key`,
+      { cause },
+    )
+  }
 }
 
 interface KeyRow {
@@ -33,20 +45,25 @@ const activeKeys = (db: Queryable, domain: string) => db.many<KeyRow>`
   select id, domain, selector, algorithm, private_key, public_key from dkim_keys where domain = ${domain} and status = 'active' order by algorithm desc`
 
 export function createSigners({ database, secrets, clock }: Parts): Signers {
-  const known = new Map<string, { signer: Promise<DkimSigner | null>; until: number }>()
+  const known = new Map<string, { signer: Promise<DkimSigner | null>; at: Moment }>()
+  const openKey = (row: KeyRow): DkimKey => {
+    try {
+      return dkimKeyFromPem(row.selector, secrets.open('dkim', row.id, row.private_key))
+    } catch (error) {
+      throw new UnusableKey(row, error)
+    }
+  }
   const load = async (domain: string): Promise<DkimSigner | null> => {
     const rows = await activeKeys(database, domain)
     if (rows.length === 0) return null
-    const keys = rows.map((row) => dkimKeyFromPem(row.selector, secrets.open('dkim', row.id, row.private_key)))
-    return createDkimSigner({ domain, keys, clock })
+    return createDkimSigner({ domain, keys: rows.map(openKey), clock })
   }
   return {
     signerFor(domain) {
-      const at = performance.now()
       const remembered = known.get(domain)
-      if (remembered && remembered.until > at) return remembered.signer
+      if (remembered && msSince(remembered.at, clock) < trustedForMs) return remembered.signer
       const signer = load(domain)
-      known.set(domain, { signer, until: at + trustedForMs })
+      known.set(domain, { signer, at: momentOf(clock) })
       signer.catch(() => known.delete(domain))
       return signer
     },
@@ -60,26 +77,78 @@ interface Wanted {
 }
 
 /** Makes the keys that a domain lacks. Two processes that start at once make one. */
-export async function ensureSigningKeys({ database, secrets }: Parts, { project_id, domain, algorithms }: Wanted): Promise<void> {
-  const has = new Set((await activeKeys(database, domain)).map(({ algorithm }) => algorithm))
-  for (const algorithm of algorithms.filter((one) => !has.has(one))) {
-    // Made before the transaction: it takes a tenth of a second of computing.
-    const pair = await generateDkimKey(algorithm, '')
-    await database.transaction(async (tx) => {
-      const id = newId()
-      const sealed = secrets.seal('dkim', id, dkimKeyToPem(pair))
-      await tx.run`
-        insert into dkim_keys (project_id, id, domain, selector, algorithm, private_key, public_key, created_at)
-        values (${project_id}, ${id}, ${domain}, ${dkimSelector(algorithm, tx.now)}, ${algorithm}, ${sealed}, ${dkimRecord(pair)}, ${tx.now})
-        on conflict do nothing`
-    })
-  }
+export async function ensureSigningKeys(parts: Parts, { project_id, domain, algorithms }: Wanted): Promise<void> {
+  const has = await algorithmsOf(parts.database, domain)
+  for (const key of await makeKeys(algorithms.filter((one) => !has.includes(one))))
+    await parts.database.transaction((tx) => insertKey(parts, tx, { project_id, domain, key }))
 }
 
-/** New ones take their place; their records should stay in DNS until the last mail that they signed has arrived. */
-export const retireSigningKeys = (db: Queryable, domain: string) => db.run`
-  update dkim_keys set status = 'retired', retired_at = now() where domain = ${domain} and status = 'active'`
+/**
+ * New keys take the place of those that there are, all at once: at no moment is mail without a signature. The records of the old ones
+ * have to stay in DNS until the last mail that they signed has arrived.
+ */
+export async function rotateSigningKeys(parts: Parts, { project_id, domain, algorithms }: Wanted): Promise<void> {
+  const { database } = parts
+  const all = new Set([...algorithms, ...(await algorithmsOf(database, domain))])
+  const keys = await makeKeys([...all])
+  await database.transaction(async (tx) => {
+    await tx.run`update dkim_keys set status = 'retired', retired_at = ${tx.now} where domain = ${domain} and status = 'active'`
+    for (const key of keys) await insertKey(parts, tx, { project_id, domain, key })
+  })
+}
+
+const algorithmsOf = async (db: Queryable, domain: string): Promise<DkimAlgorithm[]> =>
+  (await activeKeys(db, domain)).map(({ algorithm }) => algorithm)
+
+/** Before any transaction: one takes a tenth of a second of computing. */
+const makeKeys = (algorithms: DkimAlgorithm[]): Promise<DkimKey[]> =>
+  Promise.all(algorithms.map((algorithm) => generateDkimKey(algorithm, '')))
+
+interface NewKey {
+  project_id: ProjectId
+  domain: string
+  key: DkimKey
+}
+
+/** A selector names the day; the second of a day gets a number, since the first may still be in DNS, and in mail on its way. */
+async function insertKey({ secrets }: Parts, tx: Transaction, { project_id, domain, key }: NewKey): Promise<void> {
+  const { algorithm } = key
+  const name = dkimSelector(algorithm, tx.now)
+  const rows = await tx.many<{
+    selector: string
+  }>`select selector from dkim_keys where domain = ${domain} and starts_with(selector, ${name})`
+  const taken = new Set(rows.map(({ selector }) => selector))
+  let selector = name
+  for (let number = 2; taken.has(selector); number++) selector = `${name}${number}`
+  const id = newId()
+  await tx.run`
+    insert into dkim_keys (project_id, id, domain, selector, algorithm, private_key, public_key, created_at)
+    values (${project_id}, ${id}, ${domain}, ${selector}, ${algorithm}, ${secrets.seal('dkim', id, dkimKeyToPem(key))}, ${dkimRecord(key)}, ${tx.now})
+    on conflict do nothing`
+}
+
+export interface SigningRecord {
+  name: string
+  value: string
+}
+
+const toRecord = ({ selector, domain, public_key }: KeyRow): SigningRecord => ({
+  name: `${selector}._domainkey.${domain}`,
+  value: public_key,
+})
 
 /** What belongs into DNS: `selector._domainkey.domain TXT record`. */
-export const signingRecords = async (db: Queryable, domain: string): Promise<{ name: string; value: string }[]> =>
-  (await activeKeys(db, domain)).map(({ selector, public_key }) => ({ name: `${selector}._domainkey.${domain}`, value: public_key }))
+export const signingRecords = async (db: Queryable, domain: string): Promise<SigningRecord[]> =>
+  (await activeKeys(db, domain)).map(toRecord)
+
+/** Longer than any mail is tried, and than most who look at a signature late. */
+const retiredDays = 14
+
+/** What has to stay in DNS for a while, and until when. */
+export const retiredRecords = async (db: Queryable, domain: string, now: Date): Promise<(SigningRecord & { until: Date })[]> => {
+  const rows = await db.many<KeyRow & { until: Date }>`
+    select *, retired_at + ${retiredDays}::integer * interval '1 day' as until from dkim_keys
+    where domain = ${domain} and status = 'retired' and retired_at > ${now}::timestamptz - ${retiredDays}::integer * interval '1 day'
+    order by retired_at desc, algorithm desc`
+  return rows.map((row) => ({ ...toRecord(row), until: row.until }))
+}

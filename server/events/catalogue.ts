@@ -47,8 +47,11 @@ export const catalogue = {
   'email.sent': event('a mail is handed to the outgoing server', email),
   'email.delivered': event('the receiving server accepts a mail', email),
   'email.bounced': event('a mail bounces, for now or for good', email),
-  'email.opened': event('the tracking pixel is fetched', email),
-  'email.clicked': event('a tracked link is followed', email),
+  'email.opened': event('somebody opens a mail that has the tracking pixel', email),
+  'email.clicked': event(
+    'somebody follows a tracked link',
+    email.extend({ url: z.string().meta({ description: 'Where the link leads' }) }),
+  ),
   'email.complained': event('the recipient reports spam', email),
   'email.replied': event('the recipient replies', email),
   'subscriber.created': event('somebody is added to a list, by form, API, import or agent', subscriber),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatId, newId, parseId } from '../base/ids.ts'
 import { type EventRow, eventsOf } from './expand-events.ts'
+import { asShared } from './publish.ts'
 
 const rowOf = (more: Partial<EventRow>): EventRow => ({
   id: newId<'evt'>(),
@@ -38,6 +39,13 @@ test('a bulk is filled in from its template, at every depth, and what looks like
       { id: '$1', list: { id: 'lst_x', tags: [null, 'fixed', 5, null, true] }, gone: null },
     ],
   )
+})
+
+test('words that are shared and begin like a place in the values are taken as they are', () => {
+  for (const words of ['$0', '$9 off', '$$', '$', 'plain', '']) {
+    const row = rowOf({ items: { template: { words: asShared(words), n: '$0' }, rows: [['x']] }, data: null })
+    assert.deepEqual(eventsOf(row)[0]?.data, { words, n: 'x' })
+  }
 })
 
 test('the ids of a bulk are ids like any other, all different, in order, and the same at every look', () => {

@@ -37,8 +37,13 @@ export function eventsOf({ id, project_id, type, data, items, created_at }: Even
 const itemId = (rowId: string, index: number): EventId => `${rowId.slice(0, -8)}${index.toString(16).padStart(8, '0')}` as EventId
 
 function fill(template: unknown, row: (string | null)[]): unknown {
-  if (typeof template === 'string') return template.startsWith('$') ? (row[Number(template.slice(1))] ?? null) : template
+  if (typeof template === 'string') return fillText(template, row)
   if (Array.isArray(template)) return template.map((item) => fill(item, row))
   if (typeof template !== 'object' || template === null) return template
   return Object.fromEntries(Object.entries(template).map(([key, value]) => [key, fill(value, row)]))
+}
+
+function fillText(template: string, row: (string | null)[]): string | null {
+  if (template.startsWith('$$')) return template.slice(1)
+  return template.startsWith('$') ? (row[Number(template.slice(1))] ?? null) : template
 }

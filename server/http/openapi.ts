@@ -54,7 +54,7 @@ const errorText: Partial<Record<ErrorCode, string>> = {
   payload_too_large: 'The body is too large',
   validation_error: 'A value is wrong; the message names the field',
   rate_limited: 'Too many requests; Retry-After says how long to wait',
-  service_unavailable: 'The database cannot be reached just now; try again in a few seconds',
+  service_unavailable: 'The database cannot be reached just now, or too much is waiting; try again in a few seconds',
 }
 
 export function openApiDocument(operations: Operation[], config: Pick<Config, 'API_URL' | 'AUTH_URL' | 'PAYMENTS'>): Json {

@@ -14,6 +14,8 @@ export type ReadyCheck = () => Promise<string | null>
 
 export interface ServerParts extends HttpParts {
   isReady: ReadyCheck
+  /** What does not keep this process from serving, and should be known: told beside "ready". */
+  trouble(): string | null
   /** Pages and other plain routes beside the API. */
   pages: ((app: FastifyInstance) => void)[]
   showError: ShowError
@@ -21,7 +23,7 @@ export interface ServerParts extends HttpParts {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** A GET beside the API that counts like what changes something. */
+    /** True: a GET beside the API that counts like what changes something. False: a POST that does not. */
     isCounted?: boolean
   }
 }
@@ -93,7 +95,9 @@ export function createServer(parts: ServerParts): FastifyInstance {
   app.get('/readyz', async (_request, reply) => {
     const waitsFor = isStopping ? 'this process is stopping' : await parts.isReady()
     if (waitsFor !== null) reply.code(503)
-    return waitsFor === null ? { status: 'ready' } : { status: 'not ready', reason: waitsFor }
+    if (waitsFor !== null) return { status: 'not ready', reason: waitsFor }
+    const trouble = parts.trouble()
+    return { status: 'ready', ...(trouble === null ? {} : { trouble }) }
   })
   for (const addPages of parts.pages)
     app.register(async (scope) => {
@@ -108,7 +112,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
 function countPosts(app: FastifyInstance, parts: ServerParts): void {
   app.addHook('onRequest', async (request, reply) => {
     const isLook = ['GET', 'HEAD', 'OPTIONS'].includes(request.method)
-    if (!isLook || request.routeOptions.config.isCounted) refuseTooMany(takeAllowance(parts, request, reply))
+    if (request.routeOptions.config.isCounted ?? !isLook) refuseTooMany(takeAllowance(parts, request, reply))
   })
 }
 

@@ -52,13 +52,15 @@ function extraHeaders(headers: Record<string, string>) {
       if (ownFields.test(name)) throw new Error(`The header field ${name} is written by the composer`)
       const line = oneLine(value).replace(/ {2,}/g, ' ').trim()
       if (addressFields.test(name)) return [name, foldable(name, line)]
+      // One word is for machines, such as a Feedback-ID, and they decode nothing.
+      if (/^[!-~]+$/.test(line)) return [name, prepared(name, line)]
       return [name, prepared(name, line.includes('<') ? phraseAndIds(line) : unstructured(line))]
     }),
   )
 }
 
 /** "prepared" keeps nodemailer from encoding the value: it would turn `List-ID: "News" <news.example>` into one encoded word. */
-const prepared = (name: string, value: string) => ({ prepared: true, foldLines: true, value: foldable(name, value) })
+const prepared = (name: string, value: string) => ({ prepared: true, foldLines: value.includes(' '), value: foldable(name, value) })
 
 function foldable(name: string, value: string): string {
   if (value.split(' ').every((word) => word.length <= maxWordOctets)) return value
@@ -67,7 +69,9 @@ function foldable(name: string, value: string): string {
 
 /** The text itself where it can stand as it is, else encoded words (RFC 2047), which also keep spaces that folding would lose. */
 function unstructured(line: string): string {
-  const isPlain = /^[!-~]+(?: [!-~]+)*$/.test(line) && !line.includes('=?') && line.split(' ').every((word) => word.length <= maxWordOctets)
+  // A longer first word would be folded away from the name of its field, which must not stand alone on its line.
+  const isPlain =
+    /^[!-~]{1,50}(?: [!-~]+)*$/.test(line) && !line.includes('=?') && line.split(' ').every((word) => word.length <= maxWordOctets)
   return isPlain || line === '' ? line : encode(line)
 }
 

@@ -8,7 +8,7 @@ import { findVerp, formatUnsubscribeAddress, formatVerp, parseUnsubscribeAddress
 
 const secrets = createSecrets('a key for tests, long enough to be taken')
 const id = newId<'eml'>()
-const token = formatDeliveryToken(secrets, { kind: 'delivery', project_id: newId<'prj'>(), id })
+const token = formatDeliveryToken(secrets, 'return_path', { kind: 'delivery', project_id: newId<'prj'>(), id })
 const host = 'rp.example.com'
 
 test('both addresses are plain ones, within the 64 octets of a local part', () => {
@@ -31,7 +31,7 @@ test('the token comes back, whatever a server made of the case', () => {
     `"b+${token}"@${host}`,
   ]) {
     assert.equal(parseVerp(address), token, address)
-    assert.equal(parseDeliveryToken(secrets, parseVerp(address) as string)?.id, id)
+    assert.equal(parseDeliveryToken(secrets, 'return_path', parseVerp(address) as string)?.id, id)
   }
   assert.equal(parseUnsubscribeAddress(formatUnsubscribeAddress(token, host).toUpperCase()), token)
 })

@@ -7,6 +7,7 @@ import type { Database } from '../database/database.ts'
 import type { Signers } from '../delivery/signing-keys.ts'
 import type { Transport } from '../delivery/transports/index.ts'
 import type { Jobs } from '../jobs/jobs.ts'
+import type { Compiler } from '../mail/compile/index.ts'
 
 export const scopes = ['read', 'write', 'send', 'admin'] as const
 export type Scope = (typeof scopes)[number]
@@ -72,6 +73,7 @@ export interface Services {
   jobs: Jobs
   transport: Transport
   signers: Signers
+  compiler: Compiler
 }
 
 /** What an operation's rule may use. It never sees HTTP. */

@@ -143,5 +143,8 @@ function holdKey({ database, clock, caller, log }: Context, { key, holder }: Wan
 }
 
 /** Written with the thing that was begun, so that after a crash the next request goes on with it and does not make a second one. */
-export const rememberBegun = (tx: Transaction, { caller, request }: Context, result_id: string): Promise<number> => tx.run`
-  update idempotency_keys set result_id = ${result_id} where project_id = ${caller.project_id} and key = ${request.idempotency_key}`
+export async function rememberBegun(tx: Transaction, { caller, request }: Context, result_id: string): Promise<void> {
+  if (request.idempotency_key === null) return
+  await tx.run`
+    update idempotency_keys set result_id = ${result_id} where project_id = ${caller.project_id} and key = ${request.idempotency_key}`
+}

@@ -4,7 +4,7 @@ import { createAuthenticatePayer } from '../features/payments/index.ts'
 import { createAuthenticate } from '../features/tokens/index.ts'
 import { startRateLimit } from '../http/rate-limit.ts'
 import { addReference } from '../http/reference.ts'
-import { createServer, type ReadyCheck } from '../http/server.ts'
+import { createServer, type ServerParts } from '../http/server.ts'
 import { allOperations } from '../operations/all-operations.ts'
 import type { Services } from '../operations/context.ts'
 import { addAccountPages } from '../site/account/account.ts'
@@ -19,13 +19,17 @@ import { addHomePage } from '../site/home.ts'
 import { addInvitePages } from '../site/invite.ts'
 import { addOAuth } from '../site/oauth-endpoints.ts'
 import { addOutbox } from '../site/outbox.ts'
+import { addSesHook } from '../site/ses-hook.ts'
 import { addSignInPages } from '../site/sign-in.ts'
 import { addSignInLinkPages } from '../site/sign-in-link.ts'
 import { addTracking } from '../site/tracking.ts'
 import { addUnsubscribePages } from '../site/unsubscribe.ts'
 
 /** The API, the reference and the public pages on one port. */
-export async function startHttpRole(services: Services, { isReady }: { isReady: ReadyCheck }): Promise<FastifyInstance> {
+export async function startHttpRole(
+  services: Services,
+  { isReady, trouble }: Pick<ServerParts, 'isReady' | 'trouble'>,
+): Promise<FastifyInstance> {
   const { database, clock, log, config } = services
   const rateLimit = startRateLimit({ database, clock, log, limit: config.RATE_LIMIT_PER_MINUTE })
   const byKey = createAuthenticate({ database, clock, log })
@@ -37,6 +41,7 @@ export async function startHttpRole(services: Services, { isReady }: { isReady: 
     authenticatePayer: createAuthenticatePayer(services),
     rateLimit,
     isReady,
+    trouble,
     showError,
     pages: [
       addReference,
@@ -44,6 +49,7 @@ export async function startHttpRole(services: Services, { isReady }: { isReady: 
       (scope) => addConfirmPages(scope, services),
       (scope) => addUnsubscribePages(scope, services),
       (scope) => addTracking(scope, services),
+      (scope) => addSesHook(scope, services),
       (scope) => addOutbox(scope, services),
       (scope) => addSignInPages(scope, services),
       (scope) => addSignInLinkPages(scope, services),

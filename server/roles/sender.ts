@@ -1,5 +1,6 @@
 import { dataDirOf } from '../database/connect.ts'
 import { createBreaker } from '../delivery/broadcast/breaker.ts'
+import { DomainGate } from '../delivery/broadcast/domain-gate.ts'
 import { startNode } from '../delivery/broadcast/node.ts'
 import { createRenderer } from '../delivery/broadcast/render.ts'
 import { startBroadcastSender } from '../delivery/broadcast/send-broadcasts.ts'
@@ -7,13 +8,14 @@ import { startMessageSender } from '../delivery/send-messages.ts'
 import type { Services } from '../operations/context.ts'
 
 /** Hands queued mail to the transport: single messages, and broadcasts. */
-export async function startSenderRole(services: Services): Promise<() => Promise<unknown>> {
+export async function startSenderRole(services: Omit<Services, 'jobs' | 'compiler'>): Promise<() => Promise<unknown>> {
   const { database, clock, log, config, transport, secrets, signers } = services
-  const node = await startNode({ database, clock, log, dataDir: dataDirOf(config) })
-  const messages = startMessageSender({ database, clock, log, transport, signers, mailDomain: config.MAIL_DOMAIN })
-  const renderer = createRenderer({ database, secrets, signers })
-  const breaker = createBreaker({ database, clock, log })
   const leaseMs = config.LEASE_SECONDS * 1000
-  const broadcasts = startBroadcastSender({ database, clock, log, transport, node, renderer, breaker, leaseMs })
+  const node = await startNode({ database, clock, log, dataDir: dataDirOf(config), leaseMs })
+  const gate = new DomainGate(config.DOMAIN_LIMITS, transport)
+  const messages = startMessageSender({ database, clock, log, transport, signers, secrets, gate, mailDomain: config.MAIL_DOMAIN, leaseMs })
+  const breaker = createBreaker({ database, clock, log })
+  const renderer = createRenderer({ database, secrets, signers, breaker, log })
+  const broadcasts = startBroadcastSender({ database, clock, log, transport, node, renderer, breaker, gate, leaseMs })
   return () => Promise.all([messages.stop(), broadcasts.stop()])
 }

@@ -18,6 +18,7 @@ interface Kept {
   text: string
   html: string
   created_at: string
+  return_path: string
   raw_url: string
 }
 const kept = async (): Promise<Kept[]> => (await (await fetch(outbox)).json()) as Kept[]
@@ -39,6 +40,7 @@ test('an outbox without mail says so', async () => {
 test('mail that would have left is shown as JSON, as a page and as it is, newest first', async () => {
   const { list, mail } = await subscribe('ann@example.org', 'Tidings')
   assert.deepEqual([mail.from, mail.subject], [list.mailbox_address, 'Confirm your subscription to Tidings'])
+  assert.match(mail.return_path, /^b\+\w{52}@posthaste\.test$/)
   const link = /http\S+\/confirm\/[\w-]+/.exec(mail.text)?.[0] ?? assert.fail(mail.text)
   assert.ok(mail.html.includes(link))
   assert.equal(mail.raw_url, `/dev/outbox/${mail.id}`)

@@ -39,10 +39,11 @@ export function addOutbox(app: FastifyInstance, { database, config }: Services):
 }
 
 async function readable({ id, envelope_from, envelope_to, subject, message, created_at }: StoredMessage) {
-  const { text, html: htmlBody } = await PostalMime.parse(message)
+  const { from, text, html: htmlBody } = await PostalMime.parse(message)
   return {
     id,
-    from: envelope_from,
+    from: from?.address ?? envelope_from,
+    return_path: envelope_from,
     to: envelope_to,
     subject,
     text: text ?? null,

@@ -31,7 +31,7 @@ const untilSeen = async (project: TestProject, recipient: TestRecipient, expecte
 /** Something that is counted after all that was noted before it. */
 const settle = async () => {
   const marker = await newSentPost(app)
-  await open(marker.first.token)
+  await open(marker.first.tokens.open)
   await untilSeen(marker.project, marker.first, [1, 0, 0])
 }
 const subscriberOf = async (project: TestProject, listId: string) => {
@@ -44,8 +44,8 @@ test('the pixel of the mail is one, is not kept, and counts an open', async () =
   const { project, list, path, post, first } = await newSentPost(app)
   const [mail] = (await capturedFor(app, first.email)).slice(-1)
   const src = /<img[^>]+src="([^"]+\/o\/[^"]+)"/.exec(mail?.html ?? '')?.[1] as string
-  assert.equal(src, `${app.url}/o/${first.token}.gif`)
-  const response = await open(first.token)
+  assert.equal(src, `${app.url}/o/${first.tokens.open}.gif`)
+  const response = await open(first.tokens.open)
   assert.deepEqual(
     [response.status, response.headers.get('content-type'), response.headers.get('cache-control')],
     [200, 'image/gif', 'no-store'],
@@ -53,7 +53,7 @@ test('the pixel of the mail is one, is not kept, and counts an open', async () =
   const picture = Buffer.from(await response.arrayBuffer())
   assert.deepEqual([picture.length, picture.subarray(0, 6).toString('latin1')], [43, 'GIF89a'])
   await untilSeen(project, first, [1, 0, 0])
-  await open(first.token)
+  await open(first.tokens.open)
   await untilSeen(project, first, [2, 0, 0])
   assert.deepEqual((await project.get(path)).body.stats, { recipients: 1, delivered: 1, opened: 1, clicked: 0, bounced: 0 })
   assert.equal((await countsOf(app, project, post.id))?.opened, 1)
@@ -70,14 +70,14 @@ test('a link of the mail leads where the author said, and counts a click', async
   const { project, list, path, first } = await newSentPost(app)
   const [mail] = (await capturedFor(app, first.email)).slice(-1)
   const hrefs = [...(mail?.html ?? '').matchAll(/href="([^"]+\/c\/[^"]+)"/g)].map(([, href]) => href)
-  assert.deepEqual(hrefs, [`${app.url}/c/${first.token}/0`, `${app.url}/c/${first.token}/1`])
+  assert.deepEqual(hrefs, [`${app.url}/c/${first.tokens.click}/0`, `${app.url}/c/${first.tokens.click}/1`])
   const targets = ['https://example.org/a', 'https://example.org/b?x=1&y=2']
   for (const [number, target] of targets.entries()) {
-    const response = await click(first.token, number)
+    const response = await click(first.tokens.click, number)
     assert.deepEqual([response.status, response.headers.get('location')], [302, target])
     assert.deepEqual([response.headers.get('cache-control'), response.headers.get('referrer-policy')], ['no-store', 'no-referrer'])
   }
-  await click(first.token, 1)
+  await click(first.tokens.click, 1)
   await untilSeen(project, first, [0, 3, 0])
   assert.equal((await project.get(path)).body.stats.clicked, 1)
   const links = await database.many`select number, url, clicks from broadcast_links where project_id = ${project.id} order by number`
@@ -93,8 +93,9 @@ test('a link of the mail leads where the author said, and counts a click', async
 test('no open redirect: what is not a link of that mail leads nowhere, and counts nothing', async () => {
   const mine = await newSentPost(app)
   const other = await newSentPost(app, { body: { body_html: '<a href="https://example.org/secret">x</a>' } })
-  const { token, id } = mine.first
-  const foreign = formatDeliveryToken(app.services.secrets, { kind: 'delivery', project_id: other.project.id, id })
+  const { tokens, id } = mine.first
+  const token = tokens.click
+  const foreign = formatDeliveryToken(app.services.secrets, 'click', { kind: 'delivery', project_id: other.project.id, id })
   const forged = `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`
   const table: [token: string, number: string][] = [
     [token, '2'],
@@ -110,8 +111,11 @@ test('no open redirect: what is not a link of that mail leads nowhere, and count
     [foreign, '0'],
     [forged, '0'],
     ['preview', '0'],
-    [formatDeliveryToken(app.services.secrets, { kind: 'email', project_id: mine.project.id, id }), '0'],
-    [formatDeliveryToken(app.services.secrets, { kind: 'delivery', project_id: mine.project.id, id: newId() }), '0'],
+    [tokens.open, '0'],
+    [tokens.unsubscribe, '0'],
+    [tokens.return_path, '0'],
+    [formatDeliveryToken(app.services.secrets, 'click', { kind: 'email', project_id: mine.project.id, id }), '0'],
+    [formatDeliveryToken(app.services.secrets, 'click', { kind: 'delivery', project_id: mine.project.id, id: newId() }), '0'],
   ]
   for (const [one, number] of table) {
     const response = await click(one, number)
@@ -121,7 +125,8 @@ test('no open redirect: what is not a link of that mail leads nowhere, and count
   }
   // A query cannot change where a link leads.
   assert.equal((await visit(`/c/${token}/0?url=https://evil.example`)).headers.get('location'), 'https://example.org/a')
-  for (const one of [foreign, forged, 'preview', '%00']) assert.equal((await open(one)).status, 200, 'the same picture for all')
+  for (const one of [foreign, forged, 'preview', '%00', token, tokens.unsubscribe, tokens.return_path])
+    assert.equal((await open(one)).status, 200, 'the same picture for all')
   await untilSeen(mine.project, mine.first, [0, 1, 0])
   await settle()
   assert.deepEqual(await seen(mine.project, mine.first), [0, 1, 0])
@@ -130,24 +135,24 @@ test('no open redirect: what is not a link of that mail leads nowhere, and count
 
 test('an address outside ASCII survives the header', async () => {
   const { first } = await newSentPost(app, { body: { body_html: '<a href="https://example.org/grüße?q=日本">x</a>' } })
-  const response = await click(first.token, 0)
+  const response = await click(first.tokens.click, 0)
   assert.deepEqual([response.status, response.headers.get('location')], [302, 'https://example.org/gr%C3%BC%C3%9Fe?q=%E6%97%A5%E6%9C%AC'])
 })
 
 test('scanners, privacy proxies and what comes right after delivery are counted apart', async () => {
   const { project, list, path, first } = await newSentPost(app)
   const proxy = 'YahooMailProxy; https://help.yahoo.com/kb/yahoo-mail-proxy-SLN28749.html'
-  for (const agent of ['Mozilla/5.0', proxy, 'curl/8.9.1']) await open(first.token, { agent })
-  assert.equal((await click(first.token, 0, { agent: 'Barracuda Sentinel (EE)' })).status, 302)
-  assert.equal((await click(first.token, 1, { method: 'HEAD' })).status, 302)
+  for (const agent of ['Mozilla/5.0', proxy, 'curl/8.9.1']) await open(first.tokens.open, { agent })
+  assert.equal((await click(first.tokens.click, 0, { agent: 'Barracuda Sentinel (EE)' })).status, 302)
+  assert.equal((await click(first.tokens.click, 1, { method: 'HEAD' })).status, 302)
   await untilSeen(project, first, [0, 0, 5])
   // The clock of a server that scans while it takes the mail.
   await database.run`update deliveries set sent_at = ${app.clock.now()} where project_id = ${project.id}`
-  await open(first.token)
-  await click(first.token, 0)
+  await open(first.tokens.open)
+  await click(first.tokens.click, 0)
   await untilSeen(project, first, [0, 0, 7])
   await database.run`update deliveries set sent_at = null where project_id = ${project.id}`
-  await open(first.token)
+  await open(first.tokens.open)
   await untilSeen(project, first, [0, 0, 8])
   const { stats } = (await project.get(path)).body
   assert.deepEqual([stats.opened, stats.clicked], [0, 0])
@@ -163,9 +168,9 @@ test('a list without tracking keeps nothing of its readers', async () => {
   assert.doesNotMatch(mail?.html ?? '', /\/o\/|\/c\//)
   // Switched on later: mail that left before stays as it was.
   await project.patch(`/lists/${(await project.get('/lists')).body[0].id}`, { track_opens: true, track_clicks: true })
-  await open(first.token)
-  await click(first.token, 0)
-  await open(first.token, { agent: 'curl/8.9.1' })
+  await open(first.tokens.open)
+  await click(first.tokens.click, 0)
+  await open(first.tokens.open, { agent: 'curl/8.9.1' })
   await settle()
   assert.deepEqual(await seen(project, first), [0, 0, 0])
   assert.deepEqual((await project.get(path)).body.stats.opened, 0)
@@ -177,7 +182,7 @@ test('a storm: thousands at once are all counted, each person once', async () =>
   for (let begin = 0; begin < visits.length; begin += 200) {
     await Promise.all(
       visits.slice(begin, begin + 200).map(async ({ one, number }) => {
-        const response = number % 3 === 0 ? await click(one.token, number % 2) : await open(one.token)
+        const response = number % 3 === 0 ? await click(one.tokens.click, number % 2) : await open(one.tokens.open)
         await response.arrayBuffer()
       }),
     )
@@ -197,7 +202,7 @@ test('a storm: thousands at once are all counted, each person once', async () =>
 test('what was noted is written when the program stops', async () => {
   const second = await startApp({}, { connection: app.connection, clock: app.clock })
   const { project, post, recipients } = await newSentPost(app, { subscribers: 3 })
-  for (const { token } of recipients) await fetch(`${second.url}/o/${token}.gif`, { headers: { 'user-agent': browser } })
+  for (const { tokens } of recipients) await fetch(`${second.url}/o/${tokens.open}.gif`, { headers: { 'user-agent': browser } })
   await second.stop()
   const row = await database.first<{ opened: number }>`
     select opened from broadcasts where project_id = ${project.id} and post_id = ${parseId('post', post.id)}`

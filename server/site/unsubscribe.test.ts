@@ -63,7 +63,7 @@ test('one click in every form that providers post it (RFC 8058): 200, no cookie,
   const names = Object.keys(forms)
   const { project, list, recipients } = await newSentPost(app, { subscribers: names.length })
   for (const [index, name] of names.entries()) {
-    const response = await oneClick(recipients[index]?.token as string, forms[name] as RequestInit)
+    const response = await oneClick(recipients[index]?.tokens.unsubscribe as string, forms[name] as RequestInit)
     assert.equal(response.status, 200, name)
     assert.deepEqual([response.headers.get('set-cookie'), response.headers.get('location')], [null, null], name)
     assert.deepEqual(await project.events(), ['subscriber.unsubscribed'], name)
@@ -73,9 +73,9 @@ test('one click in every form that providers post it (RFC 8058): 200, no cookie,
 
 test('twice, and ten times at once, is once', async () => {
   const { project, list, first } = await newSentPost(app)
-  const answers = await Promise.all(Array.from({ length: 10 }, () => oneClick(first.token, {})))
+  const answers = await Promise.all(Array.from({ length: 10 }, () => oneClick(first.tokens.unsubscribe, {})))
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
-  assert.equal((await oneClick(first.token.toUpperCase(), {})).status, 200)
+  assert.equal((await oneClick(first.tokens.unsubscribe.toUpperCase(), {})).status, 200)
   assert.deepEqual(await project.events(), ['subscriber.unsubscribed'])
   await assertCounts(app, project, list.id, { unsubscribed: 1 })
 })
@@ -86,13 +86,16 @@ test('forged, foreign and cut tokens are nobody’s', async () => {
   const elsewhere = createSecrets('another key for tests, just as long as it')
   const about = { kind: 'delivery', project_id: project.id, id: first.id } as const
   const forged = {
-    'another key': formatDeliveryToken(elsewhere, about),
-    'another kind': formatDeliveryToken(app.services.secrets, { ...about, kind: 'email' }),
-    'no such delivery': formatDeliveryToken(app.services.secrets, { ...about, id: newId() }),
-    'another project’s delivery': formatDeliveryToken(app.services.secrets, { ...about, project_id: other.project.id }),
-    'no such project': formatDeliveryToken(app.services.secrets, { ...about, project_id: newId() }),
-    cut: first.token.slice(0, -1),
-    changed: `${first.token.slice(0, -1)}${first.token.endsWith('0') ? '1' : '0'}`,
+    'another key': formatDeliveryToken(elsewhere, 'unsubscribe', about),
+    'another kind': formatDeliveryToken(app.services.secrets, 'unsubscribe', { ...about, kind: 'email' }),
+    'no such delivery': formatDeliveryToken(app.services.secrets, 'unsubscribe', { ...about, id: newId() }),
+    'another project’s delivery': formatDeliveryToken(app.services.secrets, 'unsubscribe', { ...about, project_id: other.project.id }),
+    'no such project': formatDeliveryToken(app.services.secrets, 'unsubscribe', { ...about, project_id: newId() }),
+    cut: first.tokens.unsubscribe.slice(0, -1),
+    changed: `${first.tokens.unsubscribe.slice(0, -1)}${first.tokens.unsubscribe.endsWith('0') ? '1' : '0'}`,
+    'of a click link': first.tokens.click,
+    'of the pixel': first.tokens.open,
+    'of the return path': first.tokens.return_path,
     preview: 'preview',
     nul: '%00',
     long: 'z'.repeat(5_000),
@@ -104,7 +107,7 @@ test('forged, foreign and cut tokens are nobody’s', async () => {
       assert.match(await response.text(), /This link is not valid/, name)
     }
   }
-  assert.equal((await oneClick(first.token, { body: Buffer.alloc(20_000) })).status, 413)
+  assert.equal((await oneClick(first.tokens.unsubscribe, { body: Buffer.alloc(20_000) })).status, 413)
   assert.deepEqual([await project.events(), await other.project.events()], [[], []])
   await assertCounts(app, project, list.id, { active: 1 })
 })
@@ -116,10 +119,10 @@ test('who was removed, or whose list is gone, is told that nothing more comes', 
   const one = people.find(({ email }: { email: string }) => email === gone.email)
   await project.delete(`/lists/${list.id}/subscribers/${one.id}`)
   await project.events()
-  assert.equal((await oneClick(gone.token, {})).status, 200)
+  assert.equal((await oneClick(gone.tokens.unsubscribe, {})).status, 200)
   assert.deepEqual(await project.events(), [])
   await app.services.database.run`update lists set deleted_at = now() where project_id = ${project.id}`
-  const answer = await oneClick(stays.token, {})
+  const answer = await oneClick(stays.tokens.unsubscribe, {})
   assert.equal(answer.status, 200)
   assert.match(await answer.text(), /gets no more of this list/)
   assert.deepEqual(await project.events(), [])
@@ -145,7 +148,14 @@ test('a link from before a merge works after it', async () => {
   await database.run`
     insert into agent_registrations (id, kind, project_id, merged_into, claim_token_hash, claim_expires_at, created_at, ip)
     values (${newId()}, 'anonymous', ${project.id}, ${home.id}, ${Buffer.from(newId())}, now(), now(), '192.0.2.1')`
-  assert.equal((await oneClick(first.token, {})).status, 200)
+  assert.equal((await oneClick(first.tokens.unsubscribe, {})).status, 200)
   assert.deepEqual([await project.events(), await home.events()], [[], ['subscriber.unsubscribed']])
   await assertCounts(app, home, list.id, { unsubscribed: 1 })
+})
+
+test('a provider that posts for many of its users from one address is never told to come back later', async () => {
+  const strict = await startApp({ RATE_LIMIT_PER_MINUTE: '2' })
+  const post = () => fetch(`${strict.url}/u/${'a'.repeat(52)}`, { method: 'POST' })
+  const statuses = await Promise.all(Array.from({ length: 6 }, async () => (await post()).status))
+  assert.deepEqual([...new Set(statuses)], [404])
 })

@@ -32,7 +32,7 @@ export function addUnsubscribePages(app: FastifyInstance, services: Services): v
     )
   })
 
-  app.post<{ Params: { token: string } }>(path, async (request, reply) => {
+  app.post<{ Params: { token: string } }>(path, { config: { isCounted: false } }, async (request, reply) => {
     const { token } = request.params
     const leaving = (await leaveList(services, token)) ? await findLeaving(services, token) : null
     return leaving ? sendPage(reply, 200, 'Unsubscribed', done(leaving)) : sendPage(reply, 404, 'Link not valid', unknownLink)

@@ -7,7 +7,7 @@ import { readPostmasterFile } from '../../server/database/embedded/leftover.ts'
 import { isProcess } from '../support/embedded-servers.ts'
 import type { Verdict } from './judge.ts'
 import { type Scenario, scenarios } from './scenarios.ts'
-import { startStage } from './stage.ts'
+import { startStage, stateOf } from './stage.ts'
 
 /**
  * `npm run test:crash`: every scenario with 20,000 recipients and 20 kills, on a PostgreSQL of its own with its durable settings.
@@ -40,23 +40,38 @@ const leave = async () => {
 }
 // Interrupted, it leaves nothing behind that runs.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void leave().then(() => process.exit(1)))
+const rows: string[] = []
 try {
   for (const scenario of scenarios.filter(({ name }) => name.includes(word))) await runOne(scenario)
 } finally {
   await leave()
 }
+console.log(`\n| Scenario | Delivered | Came twice | Could have |\n|---|---|---|---|\n${rows.join('\n')}`)
 
-async function runOne(scenario: Scenario): Promise<void> {
+/** One that fails does not keep the others from being tried. */
+async function runOne({ name, run }: Scenario): Promise<void> {
   const began = performance.now()
-  const verdict = await scenario.run(stage, { recipients, kills, killServer })
-  if (verdict.problems.length > 0) process.exitCode = 1
-  console.log(`${verdict.problems.length === 0 ? '✓' : '✗'} ${scenario.name} (${((performance.now() - began) / 1000).toFixed(0)} s)`)
-  console.log(`    ${summaryOf(verdict)}`)
-  for (const problem of verdict.problems.slice(0, 10)) console.log(`    ${problem}`)
-  if (verdict.problems.length > 10) console.log(`    … and ${verdict.problems.length - 10} more`)
+  const end = (mark: string) => console.log(`${mark} ${name} (${((performance.now() - began) / 1000).toFixed(0)} s)`)
+  try {
+    const verdict = await run(stage, { recipients, kills, killServer })
+    end(verdict.problems.length === 0 ? '✓' : '✗')
+    tell(name, verdict)
+  } catch (error) {
+    end('✗')
+    process.exitCode = 1
+    rows.push(`| ${name} | it did not come to an end: ${(error as Error).message} | | |`)
+    console.log(`    ${(error as Error).stack}`)
+    console.log(await stateOf(stage).catch(({ message }: Error) => `    the database cannot be asked: ${message}`))
+    await stage.killSenders()
+  }
 }
 
-function summaryOf({ recipients: all, delivered, bounced, failed, repeats, unanswered }: Verdict): string {
-  const left = [bounced ? `${bounced} bounced` : '', failed ? `${failed} failed` : ''].filter(Boolean).map((text) => `, ${text}`)
-  return `${delivered} of ${all} delivered${left.join('')}; ${repeats} came twice, ${unanswered} could have`
+function tell(name: string, { recipients: all, delivered, bounced, failed, repeats, unanswered, problems }: Verdict): void {
+  if (problems.length > 0) process.exitCode = 1
+  const count = (number: number) => number.toLocaleString('en')
+  const left = [bounced ? `, ${count(bounced)} bounced` : '', failed ? `, ${count(failed)} failed` : ''].join('')
+  console.log(`    ${count(delivered)} of ${count(all)} delivered${left}; ${count(repeats)} came twice, ${count(unanswered)} could have`)
+  rows.push(`| ${name} | ${count(delivered)}${left} | ${count(repeats)} | ${count(unanswered)} |`)
+  for (const problem of problems.slice(0, 10)) console.log(`    ${problem}`)
+  if (problems.length > 10) console.log(`    … and ${problems.length - 10} more`)
 }

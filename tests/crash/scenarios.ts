@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -38,11 +38,17 @@ const untilAnyMoment = (stage: Stage, sender: Sender): Promise<void> =>
 
 async function untilBusy(stage: Stage, sender: Sender): Promise<void> {
   const before = await stage.sink.count()
-  await until('the sender to send, or to have nothing left', async () => (await stage.sink.count()) > before || !sender.isRunning(), {
-    withinMs: 30_000,
-  }).catch(() => {})
+  const isBusy = async () => (await stage.sink.count()) > before || !sender.isRunning() || (await isAllSent(stage))
+  await until('the sender to send, or to have nothing left', isBusy, { withinMs: 30_000, everyMs: 50 }).catch(() => {})
   await sleep(between(0, 700))
 }
+
+const isAllSent = (stage: Stage): Promise<boolean> =>
+  stage.query(`select 1 from broadcasts where status in ('sending', 'paused')`).then(
+    (open) => open.length === 0,
+    // The database is one of the things that are killed.
+    () => false,
+  )
 
 async function killAgainAndAgain(stage: Stage, { kills, senders }: { kills: number; senders: number }): Promise<void> {
   const running = Array.from({ length: senders }, () => stage.startSender())
@@ -53,11 +59,7 @@ async function killAgainAndAgain(stage: Stage, { kills, senders }: { kills: numb
     await sender.kill()
     running[at] = stage.startSender()
   }
-  stopping.set(stage, running)
 }
-
-/** Senders that are still needed until the broadcast is over. */
-const stopping = new WeakMap<Stage, Sender[]>()
 
 async function finish(stage: Stage, broadcast: Broadcast, excused: Iterable<string> = []): Promise<Verdict> {
   await untilSent(stage, broadcast)
@@ -66,10 +68,14 @@ async function finish(stage: Stage, broadcast: Broadcast, excused: Iterable<stri
 
 async function close(stage: Stage, broadcast: Broadcast, excused: Iterable<string> = []): Promise<Verdict> {
   const verdict = await judge(stage, broadcast, excused)
-  for (const sender of stopping.get(stage) ?? []) await sender.kill()
-  stopping.delete(stage)
+  await stage.killSenders()
   return verdict
 }
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+/** Where a clock stands after each jump, seen from the true time: by less than a lease, by minutes, by hours, to both sides. */
+const clockJumps = [-hourMs, 2 * minuteMs, 3 * hourMs, -2 * minuteMs, -3_000, 0, 10 * minuteMs, -5 * hourMs, 0, 24 * hourMs]
 
 const emailsOf = async (stage: Stage, where: string, values: unknown[]): Promise<string[]> =>
   (await stage.query<{ email: string }>(`select email from deliveries where ${where}`, values)).map(({ email }) => email)
@@ -110,7 +116,6 @@ export const scenarios: Scenario[] = [
     async run(stage, { recipients, kills, killServer }) {
       const broadcast = await begin(stage, recipients)
       const running = [stage.startSender(), stage.startSender()]
-      stopping.set(stage, running)
       for (let kill = 0; kill < Math.ceil(kills / 4); kill++) {
         await untilBusy(stage, running[0] as Sender)
         killServer?.()
@@ -119,21 +124,38 @@ export const scenarios: Scenario[] = [
     },
   },
   {
+    name: 'two senders on one folder, one gone for good: the other reads its journal',
+    async run(stage, { recipients }) {
+      const dataDir = mkdtempSync(join(tmpdir(), 'posthaste-crash-shared-'))
+      const [gone] = [stage.startSender({ dataDir, leaseSeconds: 3 }), stage.startSender({ dataDir, leaseSeconds: 3 })]
+      const journals = join(dataDir, 'journals')
+      const names = () => (existsSync(journals) ? readdirSync(journals).filter((name) => !name.startsWith('.')) : [])
+      await until('both to have a journal', () => names().length === 2, { withinMs: 30_000 })
+      const broadcast = await begin(stage, recipients)
+      const owners = () => stage.query(`select distinct lease_owner from deliveries where status = 'sending'`)
+      await until('both to send', async () => (await owners()).length === 2, { withinMs: 60_000 })
+      await untilBusy(stage, gone)
+      await gone.kill()
+      const verdict = await finish(stage, broadcast)
+      rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 })
+      return verdict
+    },
+  },
+  {
     name: 'a machine that is gone for good: its claims pass on, its journal is lost',
     async run(stage, { recipients }) {
       const broadcast = await begin(stage, recipients)
       const dataDir = mkdtempSync(join(tmpdir(), 'posthaste-crash-gone-'))
       const sender = stage.startSender({ dataDir })
-      await until('the sender to send', async () => (await stage.sink.report()).accepted.some(([to]) => to.endsWith(broadcast.host)), {
-        withinMs: 30_000,
-      })
+      const isSending = async () => (await stage.sink.report()).accepted.some(([to]) => to.endsWith(broadcast.host))
+      await until('the sender to send', isSending, { withinMs: 120_000 })
       await sleep(between(100, 600))
       await sender.kill()
       // What the peer had accepted and only this journal knew: the price of losing a disk.
       const lost = readdirSync(join(dataDir, 'journals')).flatMap((node) => readJournal(join(dataDir, 'journals', node)))
       const excused = await emailsOf(stage, `status = 'sending' and id = any($1::uuid[])`, [lost])
       rmSync(dataDir, { recursive: true, force: true })
-      stopping.set(stage, [stage.startSender()])
+      stage.startSender()
       return finish(stage, broadcast, excused)
     },
   },
@@ -144,13 +166,36 @@ export const scenarios: Scenario[] = [
       const sleeper = stage.startSender({ leaseSeconds: 2 })
       await untilBusy(stage, sleeper)
       sleeper.signal('SIGSTOP')
-      const excused = await emailsOf(stage, `status = 'sending'`, [])
+      const held = await stage.query<{ email: string; lease_owner: string }>(
+        `select email, lease_owner from deliveries where status = 'sending'`,
+      )
       const other = stage.startSender({ dataDir: mkdtempSync(join(tmpdir(), 'posthaste-crash-other-')), leaseSeconds: 2 })
-      await sleep(5_000)
+      const isTaken = async () => (await emailsOf(stage, `status = 'sending' and lease_owner = $1`, [held[0]?.lease_owner])).length === 0
+      await until('the other to take what the sleeper has', isTaken, { withinMs: 180_000, everyMs: 200 })
       sleeper.signal('SIGCONT')
-      stopping.set(stage, [sleeper, other])
-      const verdict = await finish(stage, broadcast, excused)
+      const verdict = await finish(
+        stage,
+        broadcast,
+        held.map(({ email }) => email),
+      )
       rmSync(other.dataDir, { recursive: true, force: true, maxRetries: 5 })
+      return verdict
+    },
+  },
+  {
+    name: 'clocks that differ by more than a lease, and jump',
+    async run(stage, { recipients, kills }) {
+      const broadcast = await begin(stage, recipients)
+      const dataDir = mkdtempSync(join(tmpdir(), 'posthaste-crash-clock-'))
+      const [one, other] = [stage.startSender({ hasMovableClock: true }), stage.startSender({ hasMovableClock: true, dataDir })]
+      other.moveClock(3 * hourMs)
+      for (let jump = 0; jump < kills; jump++) {
+        const sender = jump % 2 === 0 ? one : other
+        await untilBusy(stage, sender)
+        sender.moveClock(clockJumps[jump % clockJumps.length] as number)
+      }
+      const verdict = await finish(stage, broadcast)
+      rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 })
       return verdict
     },
   },
@@ -169,7 +214,6 @@ export const scenarios: Scenario[] = [
         await sleep(between(0, 800))
         await broadcast.act('resume')
       }
-      stopping.set(stage, [sender])
       return finish(stage, broadcast)
     },
   },
@@ -180,7 +224,7 @@ export const scenarios: Scenario[] = [
       const sender = stage.startSender()
       await untilBusy(stage, sender)
       await Promise.all([broadcast.act('abort'), sender.kill()])
-      stopping.set(stage, [stage.startSender()])
+      stage.startSender()
       const isClosed = () =>
         stage.query(`select 1 from broadcasts where status = 'aborted' and finished_at is not null and recipients = $1`, [recipients])
       await until('the aborted broadcast to be closed', async () => (await isClosed()).length > 0, { withinMs: 60_000, everyMs: 200 })
@@ -192,7 +236,6 @@ export const scenarios: Scenario[] = [
     async run(stage, { recipients }) {
       const broadcast = await begin(stage, recipients)
       const sender = stage.startSender()
-      stopping.set(stage, [sender])
       await untilBusy(stage, sender)
       limitFiles(sender, '0')
       const stoodStill = await standsStill(stage)

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,7 +14,8 @@ import type { Faults, SinkOrder, SinkReport } from './sink-orders.ts'
 /** Real processes around one database: an SMTP sink, one that serves the API, and senders that come and go. */
 export interface Stage {
   sink: Sink
-  startSender(options?: { dataDir?: string; leaseSeconds?: number }): Sender
+  startSender(options?: { dataDir?: string; leaseSeconds?: number; hasMovableClock?: boolean }): Sender
+  killSenders(): Promise<void>
   newBroadcast(recipients: number): Promise<Broadcast>
   /** Throws when a process ended that nobody killed. */
   checkAlive(): void
@@ -27,6 +28,8 @@ export interface Sender {
   dataDir: string
   isRunning(): boolean
   signal(name: NodeJS.Signals): void
+  /** Sets its clock, if that is movable, so far from the true time. */
+  moveClock(ms: number): void
   kill(): Promise<void>
 }
 
@@ -40,6 +43,7 @@ export interface Broadcast {
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
+const movableClock = new URL('./movable-clock.ts', import.meta.url).href
 const key = 'sk_crashtestcrashtestcrashtest'
 
 /** Messages a second of each sender: slow enough that a kill finds it in the middle. */
@@ -49,20 +53,12 @@ export async function startStage(connection: ConnectionSettings): Promise<Stage>
   const folder = mkdtempSync(join(tmpdir(), 'posthaste-crash-'))
   const sink = await startSink()
   const children = new Set<ChildProcess>()
+  const senders = new Set<ChildProcess>()
   const deaths: string[] = []
   const port = await freePort()
-  const shared = {
-    ...process.env,
-    DATABASE_URL: urlOf(connection),
-    SECRET_KEY: 'a key for crash tests, long enough to be taken',
-    PUBLIC_URL: `http://127.0.0.1:${port}`,
-    OUTBOUND: `smtp://127.0.0.1:${sink.port}?connections=10&rate=${rate}`,
-    BOOTSTRAP_API_KEY: key,
-    RATE_LIMIT_PER_MINUTE: '1000000',
-    LOG_LEVEL: process.env.LOG_LEVEL ?? 'silent',
-  }
-  const start = (env: Record<string, string>): ChildProcess => {
-    const child = spawn(process.execPath, ['--max-semi-space-size=8', 'bin/posthaste.js', 'start'], {
+  const shared = environment(connection, { port, sinkPort: sink.port })
+  const start = (env: Record<string, string>, preload: string[] = []): ChildProcess => {
+    const child = spawn(process.execPath, ['--max-semi-space-size=8', ...preload, 'bin/posthaste.js', 'start'], {
       cwd: root,
       env: { ...shared, ...env },
       stdio: ['ignore', 'ignore', 'inherit'],
@@ -76,22 +72,30 @@ export async function startStage(connection: ConnectionSettings): Promise<Stage>
   }
   start({ ROLES: 'http', HOST: '127.0.0.1', PORT: String(port), DATA_DIR: join(folder, 'http') })
   const api = createApi(`http://127.0.0.1:${port}`)
-  await until(
-    'the API to answer',
-    () =>
-      fetch(`http://127.0.0.1:${port}/readyz`).then(
-        ({ ok }) => ok,
-        () => false,
-      ),
-    { withinMs: 30_000 },
-  )
+  const isReady = () =>
+    fetch(`http://127.0.0.1:${port}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  await until('the API to answer', isReady, { withinMs: 30_000 })
 
   let number = 0
   return {
     sink,
-    startSender({ dataDir = join(folder, 'sender'), leaseSeconds = 5 } = {}) {
-      const child = start({ ROLES: 'sender,consumers,scheduler', DATA_DIR: dataDir, LEASE_SECONDS: String(leaseSeconds) })
+    startSender({ dataDir = join(folder, 'sender'), leaseSeconds = 5, hasMovableClock = false } = {}) {
+      const env = {
+        ROLES: 'sender,consumers,scheduler',
+        DATA_DIR: dataDir,
+        LEASE_SECONDS: String(leaseSeconds),
+        CLOCK_FILE: clockFile(dataDir),
+      }
+      const child = start(env, hasMovableClock ? ['--import', movableClock] : [])
+      senders.add(child)
       return toSender(child, dataDir)
+    },
+    async killSenders() {
+      for (const child of senders) await killed(child)
+      senders.clear()
     },
     newBroadcast: (recipients) => newBroadcast(api, `n${++number}`, recipients),
     checkAlive: () => {
@@ -106,6 +110,30 @@ export async function startStage(connection: ConnectionSettings): Promise<Stage>
   }
 }
 
+const environment = (connection: ConnectionSettings, { port, sinkPort }: { port: number; sinkPort: number }) => ({
+  ...process.env,
+  DATABASE_URL: urlOf(connection),
+  SECRET_KEY: 'a key for crash tests, long enough to be taken',
+  PUBLIC_URL: `http://127.0.0.1:${port}`,
+  OUTBOUND: `smtp://127.0.0.1:${sinkPort}?connections=10&rate=${rate}`,
+  BOOTSTRAP_API_KEY: key,
+  RATE_LIMIT_PER_MINUTE: '1000000',
+  LOG_LEVEL: process.env.LOG_LEVEL ?? 'silent',
+})
+
+/** What the database knows of broadcasts that are not over, and what it is doing: why a scenario did not come to an end. */
+export const stateOf = async ({ query }: Stage): Promise<string> => {
+  const open = await query(
+    `select b.status, b.reason, b.is_expanded, d.status as delivery, count(d.id)::int, min(d.next_attempt_at) - now() as first_due, count(distinct d.lease_owner)::int as owners
+     from broadcasts b left join deliveries d on d.project_id = b.project_id and d.broadcast_id = b.id
+     where b.status in ('sending', 'paused') group by b.id, b.status, b.reason, b.is_expanded, d.status`,
+  )
+  const busy = await query(
+    `select state, wait_event, now() - query_start as since, left(query, 200) as query from pg_stat_activity where state <> 'idle' and pid <> pg_backend_pid()`,
+  )
+  return [...open, ...busy].map((row) => `    ${JSON.stringify(row)}`).join('\n')
+}
+
 const urlOf = ({ connectionString, host, port, user, database }: ConnectionSettings): string =>
   connectionString ?? `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(String(host))}`
 
@@ -118,11 +146,14 @@ async function killed(child: ChildProcess): Promise<void> {
   await exited
 }
 
+const clockFile = (dataDir: string): string => join(dataDir, 'clock-moved-ms')
+
 const toSender = (child: ChildProcess, dataDir: string): Sender => ({
   pid: child.pid as number,
   dataDir,
   isRunning: () => !isOver(child),
   signal: (name) => void child.kill(name),
+  moveClock: (ms) => writeFileSync(clockFile(dataDir), String(ms)),
   kill: () => killed(child),
 })
 
@@ -136,7 +167,8 @@ const createApi =
       const headers = { authorization: `Bearer ${key}`, ...(body ? { 'content-type': body.type } : {}) }
       const answer = await fetch(`${url}/v1${path}`, { method, headers, body: body?.text ?? null }).catch(() => null)
       if (answer && answer.status < 500) return { status: answer.status, body: (await answer.json()) as never }
-      if (attempt === 100) throw new Error(`${method} ${path} is not answered: ${answer?.status}`)
+      // A minute: a database that was killed goes through its log first.
+      if (attempt === 600) throw new Error(`${method} ${path} is not answered: ${answer?.status}`)
       await sleep(100)
     }
   }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import PostalMime, { type Email } from 'postal-mime'
-import { compilePost, type PostFrame, type PostSource, type Recipient } from '../../server/mail/compile/index.ts'
+import { compilePost } from '../../server/mail/compile/compile-post.ts'
+import type { PostFrame, PostSource, Recipient } from '../../server/mail/compile/index.ts'
 
 /** A post, a list around it and a reader, to change one thing of. */
 export const somePost: PostSource = { subject: 'News', preview_text: null, html: '<p>Hello</p>', text: null, markdown: null }
@@ -25,7 +26,16 @@ export const someFrame: PostFrame = {
   date: new Date('2026-11-15T10:00:00Z'),
 }
 
-export const someReader: Recipient = { token: 'tok3n', email: 'bob@example.org', name: 'Bob', message_id: '0199-abc', values: {} }
+/** Of a copy whose places all have the same. */
+export const tokensOf = (token: string): Recipient['tokens'] => ({ click: token, open: token, unsubscribe: token, return_path: token })
+
+export const someReader: Recipient = {
+  tokens: tokensOf('tok3n'),
+  email: 'bob@example.org',
+  name: 'Bob',
+  message_id: '0199-abc',
+  values: {},
+}
 
 export interface Filled {
   raw: string

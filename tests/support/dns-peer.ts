@@ -96,7 +96,9 @@ function dataOf(type: RecordType, value: string | [number, string]): Buffer {
   }
   if (type === 'A') return Buffer.from(value.split('.').map(Number))
   if (type === 'AAAA') return addressBytes(value)
-  return Buffer.concat([Buffer.from([value.length]), Buffer.from(value, 'latin1')])
+  // A text is a row of strings of at most 255 octets (RFC 1035 section 3.3.14): a key of RSA needs two.
+  const strings = value.match(/.{1,255}/gs) ?? ['']
+  return Buffer.concat(strings.flatMap((string) => [Buffer.from([string.length]), Buffer.from(string, 'latin1')]))
 }
 
 const nameBytes = (name: string): Buffer =>

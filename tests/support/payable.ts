@@ -46,6 +46,7 @@ export async function startPayable({ services }: TestApp, work?: Work): Promise<
     authenticate: createAuthenticate({ database, clock, log }),
     authenticatePayer: createAuthenticatePayer(services),
     rateLimit,
+    trouble: () => null,
     isReady: async () => null,
     pages: [],
     showError: () => null,

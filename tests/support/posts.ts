@@ -21,6 +21,17 @@ export async function newList(app: TestApp, { subscribers = 0, project }: { subs
   return { project: owner, list, path: `/lists/${list.id}/posts` }
 }
 
+/** Many at once: reader-1@example.org and so on. */
+export async function importReaders(project: TestProject, listId: string, count: number): Promise<void> {
+  const body = `email,name\n${Array.from({ length: count }, (_, index) => `reader-${index + 1}@example.org,Reader ${index + 1}\n`).join('')}`
+  const { status, body: result } = await project.request('POST', `/lists/${listId}/subscribers/import`, {
+    body,
+    headers: { 'content-type': 'text/csv' },
+  })
+  assert.equal(status, 201, JSON.stringify(result))
+  await project.events()
+}
+
 export async function newPost(app: TestApp, options: { subscribers?: number; project?: TestProject; body?: object } = {}) {
   const made = await newList(app, options)
   const { status, body: post } = await made.project.post(made.path, { subject: 'Hello', body_html: '<p>Hi</p>', ...options.body })
@@ -39,15 +50,18 @@ export async function addPostInFlight(
 ): Promise<string> {
   const list_id = parseId('lst', listId) as ListId
   const [post_id, broadcast_id] = [newId<'post'>(), newId<'brd'>()]
-  await database.run`
-    insert into posts (project_id, list_id, id, subject, body_html, broadcast_id, created_at, updated_at)
-    values (${project_id}, ${list_id}, ${post_id}, 'In flight', '<p>Hi</p>', ${broadcast_id}, now(), now())`
-  await database.run`
-    insert into broadcasts (project_id, id, list_id, post_id, status, source, recipients, snapshot_at, is_expanded, created_at)
-    values (${project_id}, ${broadcast_id}, ${list_id}, ${post_id}, ${status}, '{"post": {"subject": "In flight"}}', 3, now(), true, now())`
-  await database.run`
-    insert into deliveries (project_id, id, broadcast_id, subscriber_id, contact_id, email, next_attempt_at)
-    values (${project_id}, ${newId()}, ${broadcast_id}, ${newId()}, ${newId()}, 'deferred@example.org', now() + interval '1 day')`
+  // At once: a sender that saw a broadcast without its delivery would call it done.
+  await database.transaction(async (tx) => {
+    await tx.run`
+      insert into posts (project_id, list_id, id, subject, body_html, broadcast_id, created_at, updated_at)
+      values (${project_id}, ${list_id}, ${post_id}, 'In flight', '<p>Hi</p>', ${broadcast_id}, now(), now())`
+    await tx.run`
+      insert into broadcasts (project_id, id, list_id, post_id, status, source, recipients, is_expanded, created_at)
+      values (${project_id}, ${broadcast_id}, ${list_id}, ${post_id}, ${status}, '{"post": {"subject": "In flight"}}', 3, true, now())`
+    await tx.run`
+      insert into deliveries (project_id, id, broadcast_id, subscriber_id, contact_id, email, next_attempt_at)
+      values (${project_id}, ${newId()}, ${broadcast_id}, ${newId()}, ${newId()}, 'deferred@example.org', now() + interval '1 day')`
+  })
   return formatId('post', post_id)
 }
 

@@ -1,4 +1,4 @@
-import { formatDeliveryToken } from '../../server/base/delivery-token.ts'
+import { type DeliveryTokens, formatDeliveryTokens } from '../../server/base/delivery-token.ts'
 import { type DeliveryId, parseId } from '../../server/base/ids.ts'
 import type { TestApp } from './posthaste.ts'
 import { newPost } from './posts.ts'
@@ -6,7 +6,7 @@ import type { TestProject } from './project.ts'
 import { until } from './until.ts'
 
 export interface TestRecipient {
-  token: string
+  tokens: DeliveryTokens
   id: DeliveryId
   email: string
 }
@@ -41,7 +41,7 @@ export async function recipientsOf({ services }: TestApp, project: TestProject, 
     where p.project_id = ${project.id} and p.id = ${parseId('post', postId)} order by length(d.email), d.email`
   return rows.map((row) => ({
     ...row,
-    token: formatDeliveryToken(services.secrets, { kind: 'delivery', project_id: project.id, id: row.id }),
+    tokens: formatDeliveryTokens(services.secrets, { kind: 'delivery', project_id: project.id, id: row.id }),
   }))
 }
 

@@ -82,7 +82,9 @@ for (const [counts, tripped] of [
   [{ delivered: 998, complained: 2 }, null],
   [{ delivered: 997, complained: 3 }, 'complaints'],
   [{ delivered: 90, complained: 9 }, null],
-  [{ delivered: 99, complained: 1 }, 'complaints'],
+  [{ delivered: 99, complained: 1 }, null],
+  [{ delivered: 98, complained: 2 }, null],
+  [{ delivered: 97, complained: 3 }, 'complaints'],
 ] as const) {
   test(`${JSON.stringify(counts)}: ${tripped ?? 'goes on'}`, async () => {
     const { project } = await sending(quiet, 1)

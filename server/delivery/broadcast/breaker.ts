@@ -14,7 +14,9 @@ const limits = {
   /** Before so many are settled, a share says nothing. */
   atLeast: 100,
   bounceShare: 0.05,
+  /** What Gmail and Yahoo ask of senders. One or two who take the wrong button are no share: of a hundred, one would be over it. */
   complaintShare: 0.003,
+  complaints: 3,
   /** So many put off one after the other, for the same reason, over so long a time with nobody reached. */
   storm: 50,
   stormMs: 60_000,
@@ -28,6 +30,8 @@ export interface Breaker {
   watch(batch: Settled[]): void
   /** Pauses what has to be paused. Cheap to call often. */
   look(): Promise<void>
+  /** For what shows while messages are put together. */
+  pause(broadcast: BroadcastKey, why: string): Promise<void>
 }
 
 /** A row of deferrals for one reason that nothing has broken yet. */
@@ -46,6 +50,10 @@ export function createBreaker({ database, clock, log }: { database: Database; cl
       const now = clock.now().getTime()
       for (const settled of batch) follow(storms, settled, now)
     },
+    async pause({ project_id, id }, why) {
+      const tripping: Tripping = { project_id, id, tripped: 'errors', reason: `Paused by itself: ${why}.` }
+      if (await pause(database, tripping)) log.warn(tripping, 'a broadcast was paused by the breaker')
+    },
     async look() {
       const now = clock.now().getTime()
       // A clock that was set back must not stop the looking.
@@ -63,9 +71,10 @@ export function createBreaker({ database, clock, log }: { database: Database; cl
   }
 }
 
-/** A yes or a bounce means that somebody answers: then it is no storm. Another reason begins another one. */
+/** A yes or a bounce means that somebody answers: then it is no storm. Another reason begins another one. What failed here was asked of nobody. */
 function follow(storms: Map<BroadcastId, Storm>, { delivery, outcome }: Settled, now: number): void {
   const { project_id, broadcast_id: id } = delivery
+  if (outcome.kind === 'failed') return
   if (outcome.kind !== 'deferred') {
     storms.delete(id)
     return
@@ -103,7 +112,7 @@ const overTheLimits = (db: Queryable) => db.many<Shares>`
       complained - forgiven_complained as complained
     from broadcasts where status = 'sending'
   ) b
-  where settled >= ${limits.atLeast} and (bounced >= ${limits.bounceShare}::numeric * settled or complained >= ${limits.complaintShare}::numeric * settled)`
+  where settled >= ${limits.atLeast} and (bounced >= ${limits.bounceShare}::numeric * settled or (complained >= ${limits.complaints} and complained >= ${limits.complaintShare}::numeric * settled))`
 
 function toTripping({ project_id, id, settled, bounced, complained, is_bounces }: Shares): Tripping {
   const what = is_bounces ? `${bounced} of ${settled} addresses refused it for good` : `${complained} of ${settled} reported it as spam`

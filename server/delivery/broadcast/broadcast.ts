@@ -21,9 +21,12 @@ export interface BroadcastRow extends BroadcastKey {
   status: BroadcastStatus
   source: BroadcastSource
   recipients: number
-  snapshot_at: Date
+  /** Those with a smaller one were subscribed when send was pressed. */
+  activation: number
   expanded_to: SubscriberId | null
   is_expanded: boolean
+  /** How many that failed are to be queued again; 0 while those are to be found who never were. */
+  retry_left: number
 }
 
 export interface Claimed {

@@ -1,7 +1,8 @@
-import type { BroadcastId, ListId, ProjectId } from '../../base/ids.ts'
-import type { Database, Queryable } from '../../database/database.ts'
+import type { BroadcastId, DeliveryId, ListId, ProjectId } from '../../base/ids.ts'
+import type { Queryable } from '../../database/database.ts'
 import { nothing, sql } from '../../database/sql.ts'
-import type { Claimed } from './broadcast.ts'
+import { uncountClaims, type WarmUps } from '../warm-up.ts'
+import type { BroadcastKey, Claimed } from './broadcast.ts'
 import { contactValues } from './merge-values.ts'
 
 export interface Lessee {
@@ -12,20 +13,45 @@ export interface Lessee {
   lease_ms: number
 }
 
-const leaseEnd = ({ now, lease_ms }: Lessee): Date => new Date(now.getTime() + lease_ms)
+/**
+ * Leases begin and end by the database's clock, which all senders share: clocks of machines differ, and jump. When something is due is a
+ * matter of the sender's own clock, or of the database's if that one is ahead.
+ */
+const leaseEnd = ({ lease_ms }: Lessee) => sql`now() + ${lease_ms}::integer * interval '1 millisecond'`
+const isDue = ({ now }: Lessee) =>
+  sql`next_attempt_at <= greatest(now(), ${now}::timestamptz) and (status = 'queued' or next_attempt_at <= now())`
 
 export interface OpenBroadcast {
   project_id: ProjectId
   id: BroadcastId
   list_id: ListId
   uses_contact: boolean
+  from_domain: string | null
 }
 
 const contactOf = sql`, (select ${contactValues} from contacts c where c.project_id = d.project_id and c.id = d.contact_id) as contact`
 
-/** Broadcasts that may send, oldest first. */
-export const openBroadcasts = (db: Queryable) => db.many<OpenBroadcast>`
-  select project_id, id, list_id, uses_contact from broadcasts where status = 'sending' order by created_at limit 100`
+/** So many are looked at at once. */
+export const duePage = 100
+const beforeAll = '00000000-0000-0000-0000-000000000000'
+
+/**
+ * Broadcasts that may send and have something due, by their ids, behind `after`: one that only waits stands in nobody's way. Looked up one by
+ * one: a join would be planned by statistics that do not know of deliveries which were made a moment ago.
+ */
+export const dueBroadcasts = (db: Queryable, lessee: Lessee, after: BroadcastId | null) => db.many<OpenBroadcast>`
+  select project_id, id, list_id, uses_contact, from_domain from broadcasts b
+  where status = 'sending' and id > ${after ?? beforeAll} and exists (
+    select 1 from deliveries d
+    where d.project_id = b.project_id and d.broadcast_id = b.id and d.status in ('queued', 'sending') and ${isDue(lessee)} offset 0)
+  order by id limit ${duePage}`
+
+/** Which of these may still send. */
+export const openAmong = (db: Queryable, keys: BroadcastKey[]) => db.many<{ id: BroadcastId }>`
+  select b.id from broadcasts b
+  join unnest(${keys.map(({ project_id }) => project_id)}::uuid[], ${keys.map(({ id }) => id)}::uuid[]) as held (project_id, id)
+    on b.project_id = held.project_id and b.id = held.id
+  where b.status = 'sending'`
 
 export interface Claim {
   /** What to send. */
@@ -38,11 +64,15 @@ export interface Claim {
  * Takes what is due, and what somebody took and never settled. Whoever has left the list or was suppressed since send was pressed gets
  * nothing: their part of the ledger says why.
  */
-export async function claimDeliveries(database: Database, broadcast: OpenBroadcast, lessee: Lessee, limit: number): Promise<Claim> {
-  const rows = await claim(database, broadcast, lessee, limit)
-  const unwanted = rows.filter(({ is_wanted }) => !is_wanted).map(({ id }) => id)
-  if (unwanted.length > 0) await withdraw(database, broadcast, lessee, unwanted)
-  return { wanted: rows.filter(({ is_wanted }) => is_wanted), taken: rows.length }
+export async function claimDeliveries(warmUps: WarmUps, broadcast: OpenBroadcast, lessee: Lessee, limit: number): Promise<Claim> {
+  const claimed = await warmUps.within({ ...broadcast, now: lessee.now, limit }, async (db, limits): Promise<Claim> => {
+    const tried = limits.isRetryOnly ? await findTried(db, broadcast, lessee, limits.limit) : null
+    const rows = tried?.length === 0 ? [] : await claim(db, broadcast, lessee, { limit: limits.limit, among: tried?.map(({ id }) => id) })
+    const unwanted = rows.filter(({ is_wanted }) => !is_wanted).map(({ id }) => id)
+    if (unwanted.length > 0) await withdraw(db, broadcast, lessee, unwanted)
+    return { wanted: rows.filter(({ is_wanted }) => is_wanted), taken: rows.length }
+  })
+  return claimed ?? { wanted: [], taken: 0 }
 }
 
 /** Suppressions are kept by a hash of project and address: `addressHash` in features/suppressions makes the same. */
@@ -52,39 +82,67 @@ const isWanted = (list_id: ListId) => sql`coalesce((
     where x.project_id = s.project_id and x.address_hash = sha256(convert_to(s.project_id::text || ':' || s.email_key, 'UTF8')))
   from subscribers s where s.project_id = d.project_id and s.list_id = ${list_id} and s.id = d.subscriber_id), false)`
 
+/** Through indexes of the few that were put off and that are in hand: by time alone, all that waits for its first try would be passed by. */
+const findTried = (db: Queryable, { project_id, id }: OpenBroadcast, { now }: Lessee, limit: number) => db.many<{ id: DeliveryId }>`
+  (select id from deliveries
+    where project_id = ${project_id} and broadcast_id = ${id} and status = 'queued' and attempts > 0
+      and next_attempt_at <= greatest(now(), ${now}::timestamptz)
+    order by next_attempt_at limit ${limit})
+  union all
+  select id from (select project_id, broadcast_id, id, next_attempt_at from deliveries where status = 'sending' offset 0) in_hand
+  where project_id = ${project_id} and broadcast_id = ${id} and next_attempt_at <= now()`
+
 /** Two who ask at once get different rows. */
 const claim = (
-  database: Database,
+  db: Queryable,
   { project_id, id, list_id, uses_contact }: OpenBroadcast,
   lessee: Lessee,
-  limit: number,
-) => database.many<Claimed & { is_wanted: boolean }>`
+  { limit, among }: { limit: number; among: DeliveryId[] | undefined },
+) => db.many<Claimed & { is_wanted: boolean }>`
   update deliveries d set status = 'sending', attempts = d.attempts + 1, lease_owner = ${lessee.node_id},
     next_attempt_at = ${leaseEnd(lessee)}
   from (
     select project_id, id from deliveries
-    where project_id = ${project_id} and broadcast_id = ${id} and status in ('queued', 'sending') and next_attempt_at <= ${lessee.now}
+    where project_id = ${project_id} and ${among ? sql`id = any(${among}::uuid[]) and attempts > 0` : sql`broadcast_id = ${id}`}
+      and status in ('queued', 'sending') and ${isDue(lessee)}
     order by next_attempt_at limit ${limit} for update skip locked
   ) due
   where d.project_id = due.project_id and d.id = due.id
   returning d.project_id, d.id, d.broadcast_id, d.contact_id, d.email, d.name, d.attempts, ${isWanted(list_id)} as is_wanted ${uses_contact ? contactOf : nothing}`
 
-const withdraw = (database: Database, { project_id, id }: OpenBroadcast, { node_id, now }: Lessee, ids: string[]) => database.run`
+const withdraw = (db: Queryable, { project_id, id }: OpenBroadcast, { node_id, now }: Lessee, ids: string[]) => db.run`
   with withdrawn as (
-    update deliveries set status = 'failed', reason = 'They left the list or were suppressed before this was sent', lease_owner = null, settled_at = ${now}
+    update deliveries set status = 'failed', smtp_code = null, enhanced_code = null, reason = 'They left the list or were suppressed before this was sent',
+      lease_owner = null, settled_at = ${now}
     where project_id = ${project_id} and id = any(${ids}::uuid[]) and status = 'sending' and lease_owner = ${node_id}
     returning 1)
   update broadcasts set failed = failed + (select count(*) from withdrawn) where project_id = ${project_id} and id = ${id}`
 
 /**
  * A peer may take longer for one message than a lease lasts. Only what this process knows it has is renewed: what it claimed and never
- * heard of, because the database went away in that moment, is due again when its lease ends.
+ * heard of, because the database went away in that moment, is due again when its lease ends. Answers what it still has.
  */
-export const renewLeases = (db: Queryable, lessee: Lessee, ids: string[]) => db.run`
+export const renewLeases = (db: Queryable, lessee: Lessee, ids: string[]) => db.many<{ id: DeliveryId }>`
   update deliveries set next_attempt_at = ${leaseEnd(lessee)}
-  where lease_owner = ${lessee.node_id} and status = 'sending' and id = any(${ids}::uuid[])`
+  where lease_owner = ${lessee.node_id} and status = 'sending' and id = any(${ids}::uuid[])
+  returning id`
 
 /** What this process claimed and did not begin, when it stops in good order. */
 export const giveBack = (db: Queryable, node_id: string, ids: string[], now: Date) => db.run`
-  update deliveries set status = 'queued', attempts = attempts - 1, lease_owner = null, next_attempt_at = ${now}
-  where lease_owner = ${node_id} and status = 'sending' and id = any(${ids}::uuid[])`
+  with back as (
+    update deliveries set status = 'queued', attempts = attempts - 1, lease_owner = null, next_attempt_at = least(now(), ${now}::timestamptz)
+    where lease_owner = ${node_id} and status = 'sending' and id = any(${ids}::uuid[])
+    returning project_id, broadcast_id, attempts
+  ), ${uncountClaims}
+  select 1 from back`
+
+/** What this process claimed and cannot begin for a while. Nobody was asked, so the attempt does not count. */
+export const putOff = (db: Queryable, node_id: string, later: readonly { delivery: Claimed; at: Date }[]) => db.run`
+  with back as (
+    update deliveries d set status = 'queued', attempts = d.attempts - 1, lease_owner = null, next_attempt_at = later.at
+    from unnest(${later.map(({ delivery }) => delivery.project_id)}::uuid[], ${later.map(({ delivery }) => delivery.id)}::uuid[],
+      ${later.map(({ at }) => at)}::timestamptz[]) as later (project_id, id, at)
+    where d.project_id = later.project_id and d.id = later.id and d.status = 'sending' and d.lease_owner = ${node_id}
+    returning d.project_id, d.broadcast_id, d.attempts
+  ), ${uncountClaims}
+  select 1 from back`

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import PostalMime from 'postal-mime'
+import { someFrame } from '../../../tests/support/compiled-posts.ts'
 import { startApp } from '../../../tests/support/posthaste.ts'
 import { newPost } from '../../../tests/support/posts.ts'
 import { startSmtpPeer } from '../../../tests/support/smtp-peer.ts'
 import { until } from '../../../tests/support/until.ts'
-import { usesContact } from '../../mail/compile/index.ts'
+import { compileParts } from '../../mail/compile/compile-post.ts'
 
 const peer = await startSmtpPeer()
 test.after(() => peer.close())
@@ -46,12 +47,12 @@ for (const [post, uses] of [
   [{ html: '<p>{{ contact.city }}</p>' }, true],
   [{ markdown: '{% assign who = contact %}{{ who.city }}' }, true],
   [{ subject: '{{ contact["city"] }}' }, true],
-  [{ preview_text: '{{contact.metadata.plan}}' }, true],
+  [{ preview_text: '{{contact.metadata.plan}}', html: '<p>x</p>' }, true],
   [{ text: '{% for tag in contact.tags %}{{ tag }}{% endfor %}' }, true],
   [{ html: '<p>Please contact us, {{ first_name }}</p>' }, false],
   [{ html: '{% raw %}{{ contact.city }}{% endraw %}' }, false],
   [{ text: '{{ contacts }} {{ name }} {{ email }}' }, false],
 ] as const) {
   test(`${JSON.stringify(post)} ${uses ? 'asks for the contact' : 'does not'}`, () =>
-    assert.equal(usesContact({ ...blank, ...post }), uses))
+    assert.equal(compileParts({ ...blank, ...post }, someFrame).uses_contact, uses))
 }

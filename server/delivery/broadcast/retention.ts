@@ -1,29 +1,53 @@
-import type { BroadcastId, ProjectId } from '../../base/ids.ts'
+import { reasonOf } from '../../base/errors.ts'
+import type { BroadcastId, ProjectId, SubscriberId } from '../../base/ids.ts'
 import type { Log } from '../../base/log.ts'
 import type { Database, Queryable } from '../../database/database.ts'
 
 const chunk = 10_000
+const beforeAll = '00000000-0000-0000-0000-000000000000'
 
 interface Key {
   project_id: ProjectId
   id: BroadcastId
 }
 
-/** The deliveries of broadcasts that ended so many days ago. Their counts stay with the broadcast. */
-export async function pruneDeliveries(database: Database, { now, days }: { now: Date; days: number }): Promise<void> {
-  const before = new Date(now.getTime() - days * 86_400_000)
-  const old = await database.many<Key>`
-    select project_id, id from broadcasts
-    where pruned_at is null and finished_at < ${before} and status in ('done', 'aborted') and reservation_id is null`
-  for (const { project_id, id } of old) {
+interface Night {
+  database: Database
+  log: Log
+  now: Date
+}
+
+/**
+ * The deliveries of broadcasts that ended so many days ago. Their counts stay with the broadcast, and from its mark on nobody holds them
+ * against the deliveries: an end in the middle of the removal falsifies nothing, and the next night goes on with it.
+ */
+export async function pruneDeliveries(night: Night, days: number): Promise<void> {
+  const { database, now } = night
+  await database.run`
+    update broadcasts set pruned_at = ${now}
+    where pruned_at is null and finished_at < ${new Date(now.getTime() - days * 86_400_000)} and status in ('done', 'aborted') and reservation_id is null`
+  const left = await database.many<Key>`
+    select project_id, id from broadcasts b where pruned_at is not null and exists (
+      select 1 from deliveries d where d.project_id = b.project_id and d.broadcast_id = b.id)`
+  await ofEach(night, left, async (key) => {
     // A chunk at a time: a million rows in one transaction would hold up every event consumer.
-    for (let removed = chunk; removed === chunk; ) {
-      removed = await database.run`
-        delete from deliveries where project_id = ${project_id} and id in (
-          select id from deliveries where project_id = ${project_id} and broadcast_id = ${id} limit ${chunk})`
-    }
-    await database.run`update broadcasts set pruned_at = ${now} where project_id = ${project_id} and id = ${id}`
-  }
+    while ((await removeChunk(database, key)) === chunk);
+  })
+}
+
+const removeChunk = (db: Queryable, { project_id, id }: Key) => db.run`
+  delete from deliveries where project_id = ${project_id} and id in (
+    select id from deliveries where project_id = ${project_id} and broadcast_id = ${id} limit ${chunk})`
+
+/** One that fails holds up no other: it is told, and fails the whole when all have had their turn. */
+async function ofEach({ log }: Night, keys: Key[], work: (key: Key) => Promise<void>): Promise<void> {
+  let failed = 0
+  for (const key of keys)
+    await work(key).catch((error: unknown) => {
+      failed++
+      log.error({ broadcast_id: key.id, reason: reasonOf(error) }, 'the ledger of a broadcast could not be looked after')
+    })
+  if (failed > 0) throw new Error(`The ledgers of ${failed} of ${keys.length} broadcasts could not be looked after; the log names them`)
 }
 
 const counters = ['delivered', 'bounced', 'failed', 'complained', 'opened', 'clicked'] as const
@@ -31,31 +55,60 @@ type Counts = Record<(typeof counters)[number], number>
 
 /** After a month nothing changes a broadcast any more, and it was proved thirty times. */
 const provedForMs = 30 * 86_400_000
+/** So many are counted in one statement: a million might take longer than a statement may. */
+const countedAtOnce = 100_000
 
 /** Proves the counts of the broadcasts that may still change against the ledger, and mends what is off. */
-export async function repairBroadcastCounts(database: Database, log: Log, now: Date): Promise<void> {
+export async function repairBroadcastCounts(night: Night): Promise<void> {
+  const { database, log, now } = night
   const recent = await database.many<Key>`
     select project_id, id from broadcasts
     where pruned_at is null and (finished_at is null or finished_at > ${new Date(now.getTime() - provedForMs)})`
-  for (const key of recent) {
+  await ofEach(night, recent, async (key) => {
     const difference = await differenceOf(database, key)
-    if (!difference || counters.every((name) => difference[name] === 0)) continue
+    if (counters.every((name) => difference[name] === 0)) return
     log.warn({ broadcast_id: key.id, difference }, 'the counts of a broadcast were off and are mended')
     await add(database, key, difference)
-  }
+  })
 }
 
-/** One statement, so that both are seen at one moment: whatever settles a delivery counts it in the same transaction. */
-const differenceOf = (db: Queryable, { project_id, id }: Key) => db.first<Counts>`
-  select counted.delivered - b.delivered as delivered, counted.bounced - b.bounced as bounced, counted.failed - b.failed as failed,
-    counted.complained - b.complained as complained, counted.opened - b.opened as opened, counted.clicked - b.clicked as clicked
-  from broadcasts b, (
-    select count(*) filter (where status = 'delivered') as delivered, count(*) filter (where status = 'bounced') as bounced,
+/** One snapshot, so that both are seen at one moment: whatever settles a delivery counts it in the same transaction. */
+const differenceOf = (database: Database, key: Key): Promise<Counts> =>
+  database.transaction(
+    async (tx) => {
+      const difference: Counts = { delivered: 0, bounced: 0, failed: 0, complained: 0, opened: 0, clicked: 0 }
+      const kept = await findCounts(tx, key)
+      // Moved to another project in the moment between: the next night finds it there.
+      if (!kept) return difference
+      for (const name of counters) difference[name] -= kept[name]
+      for (let after: string | null = beforeAll; after !== null; ) {
+        const page: Page = await countPage(tx, key, after)
+        for (const name of counters) difference[name] += page[name]
+        after = page.seen === countedAtOnce ? page.last : null
+      }
+      return difference
+    },
+    { snapshot: true },
+  )
+
+const findCounts = (db: Queryable, { project_id, id }: Key) => db.first<Counts>`
+  select delivered, bounced, failed, complained, opened, clicked from broadcasts where project_id = ${project_id} and id = ${id}`
+
+interface Page extends Counts {
+  seen: number
+  last: SubscriberId | null
+}
+
+const countPage = async (db: Queryable, { project_id, id }: Key, after: string): Promise<Page> =>
+  (await db.first<Page>`
+    with page as materialized (
+      select subscriber_id, status, open_count, click_count from deliveries
+      where project_id = ${project_id} and broadcast_id = ${id} and subscriber_id > ${after} order by subscriber_id limit ${countedAtOnce})
+    select count(*) as seen, (select subscriber_id from page order by subscriber_id desc limit 1) as last,
+      count(*) filter (where status = 'delivered') as delivered, count(*) filter (where status = 'bounced') as bounced,
       count(*) filter (where status = 'failed') as failed, count(*) filter (where status = 'complained') as complained,
       count(*) filter (where open_count > 0) as opened, count(*) filter (where click_count > 0) as clicked
-    from deliveries where project_id = ${project_id} and broadcast_id = ${id}
-  ) counted
-  where b.project_id = ${project_id} and b.id = ${id}`
+    from page`) as Page // counting always answers
 
 const add = (db: Queryable, { project_id, id }: Key, difference: Counts) => db.run`
   update broadcasts set delivered = delivered + ${difference.delivered}, bounced = bounced + ${difference.bounced},

@@ -1,18 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../base/clock.ts'
-import type { BroadcastId } from '../../base/ids.ts'
+import type { BroadcastId, ProjectId } from '../../base/ids.ts'
 import type { Log } from '../../base/log.ts'
-import { type Loop, startLoop } from '../../base/loop.ts'
+import type { Loop } from '../../base/loop.ts'
 import { onWake } from '../../base/wake.ts'
-import { type Database, isConnectionLoss } from '../../database/database.ts'
-import type { Outcome, Transport } from '../transports/index.ts'
+import type { Database } from '../../database/database.ts'
+import { Places } from '../places.ts'
+import type { Transport } from '../transports/index.ts'
+import { createWarmUps, type WarmUps } from '../warm-up.ts'
 import type { Breaker } from './breaker.ts'
-import type { Claimed } from './broadcast.ts'
-import { claimDeliveries, giveBack, type Lessee, openBroadcasts, renewLeases } from './claim.ts'
-import { expandOne } from './expand.ts'
+import type { BroadcastKey, Claimed } from './broadcast.ts'
+import { startChores } from './chores.ts'
+import { giveBack, openAmong, putOff } from './claim.ts'
+import { ahead, ClaimTurns } from './claim-turns.ts'
+import type { DomainGate } from './domain-gate.ts'
+import { handOver } from './hand-over.ts'
+import { Leases } from './leases.ts'
 import type { SendingNode } from './node.ts'
-import type { Rendered, Renderer } from './render.ts'
-import { closeAborted, finishBroadcasts, type Settled, settleBatch } from './settle.ts'
+import type { Renderer } from './render.ts'
+import { finishBroadcasts, type Settled, settleBatch } from './settle.ts'
+import { WaitingLine } from './waiting-line.ts'
 
 /**
  * The stream: expand → claim → render and sign → hand over → journal → settle. Claims run ahead of the sockets by at most `ahead`
@@ -20,7 +27,7 @@ import { closeAborted, finishBroadcasts, type Settled, settleBatch } from './set
  * due again when the lease ends), accepted (in the journal), settled.
  *
  * A lease is renewed for as long as this process lives and reaches the database. When it cannot, nothing more is handed over: others
- * may have what is waiting here.
+ * may have what is waiting here. What waits for its turn in the transport is asked about again before it is sent (`#mayBegin`).
  */
 export interface BroadcastSender {
   database: Database
@@ -30,22 +37,22 @@ export interface BroadcastSender {
   node: SendingNode
   renderer: Renderer
   breaker: Breaker
+  gate: DomainGate
   leaseMs: number
-  /** How many are handed over at once. */
+  /** How many are handed over at once, of all projects together. */
   concurrency?: number
 }
 
-const claimSize = 500
-const ahead = 2_000
 const settleSize = 500
 const settleEveryMs = 100
 const restMs = 500
+const stoppingLookMs = 20
 
 export function startBroadcastSender(sender: BroadcastSender): Loop {
   const stream = new BroadcastStream(sender)
   const offWake = onWake('broadcasts', () => stream.rouse())
   const running = stream.run()
-  const chores = startChores(sender, () => stream.rouse())
+  const chores = startChores(sender, restMs, () => stream.rouse())
   return {
     async stop() {
       offWake()
@@ -55,40 +62,33 @@ export function startBroadcastSender(sender: BroadcastSender): Loop {
   }
 }
 
-/** What no socket waits for, beside the stream: in turns with the claims, each chunk of five thousand new deliveries would hold them up. */
-const startChores = ({ database, clock, log }: BroadcastSender, onExpanded: () => void): Loop =>
-  startLoop({
-    name: 'broadcasts',
-    log,
-    on: 'broadcasts',
-    everyMs: restMs,
-    step: async () => {
-      const isExpanded = await expandOne(database)
-      if (isExpanded) onExpanded()
-      const isClosed = await closeAborted(database, clock.now())
-      // Now and then, whatever else is under way: one broadcast does not wait for the end of another.
-      await finishBroadcasts(database)
-      return isExpanded || isClosed
-    },
-  })
-
 class BroadcastStream {
   readonly #sender: BroadcastSender
-  readonly #concurrency: number
-  #waiting: Claimed[] = []
+  readonly #places: Places<ProjectId>
+  readonly #waiting: WaitingLine
   readonly #outcomes: Settled[] = []
   readonly #sending = new Set<Claimed>()
+  /** Claimed, not to be sent from here, and not given back yet. */
+  readonly #unbegun: Claimed[] = []
+  readonly #warmUps: WarmUps
+  readonly #turns: ClaimTurns
+  readonly #leases: Leases
+  /** Of those that something is at hand of: paused, aborted, or gone. */
+  #closed = new Set<BroadcastId>()
   #isStopping = false
   #isRoused = false
   #endRest = () => {}
   #flushing: Promise<void> = Promise.resolve()
-  /** Until when nobody else may take what waits here. */
-  #heldUntil = 0
   #isJournalBroken = false
+  #pumpTimer: NodeJS.Timeout | undefined
 
   constructor(sender: BroadcastSender) {
     this.#sender = sender
-    this.#concurrency = sender.concurrency ?? 100
+    this.#warmUps = createWarmUps(sender.database)
+    this.#waiting = new WaitingLine(sender.gate, sender.clock)
+    this.#turns = new ClaimTurns({ ...sender, warmUps: this.#warmUps, waiting: this.#waiting })
+    this.#leases = new Leases(sender)
+    this.#places = new Places(sender.concurrency ?? 128)
   }
 
   rouse(): void {
@@ -102,7 +102,7 @@ class BroadcastStream {
   }
 
   async run(): Promise<void> {
-    const { database, clock, log, node } = this.#sender
+    const { log, node } = this.#sender
     const timer = setInterval(() => void this.#flush(), settleEveryMs)
     while (!this.#isStopping) {
       this.#isRoused = false
@@ -112,12 +112,29 @@ class BroadcastStream {
       })
       if (!more) await this.#rest()
     }
+    clearTimeout(this.#pumpTimer)
+    await this.#letGo()
     clearInterval(timer)
-    const left = this.#waiting.splice(0).map(({ id }) => id)
-    while (this.#sending.size > 0) await sleep(10)
     await this.#flush()
-    if (left.length > 0) await giveBack(database, node.id, left, clock.now())
     node.stop()
+  }
+
+  /** What has not begun is given back at once, for others to send. What has is waited for, and stays ours until it is settled. */
+  async #letGo(): Promise<void> {
+    for (;;) {
+      this.#unbegun.push(...this.#waiting.remove(() => true))
+      const isTold = await this.#giveBackUnbegun()
+        .then(() => this.#leases.renew(this.#leases.lessee(), () => this.#held()))
+        .then(
+          () => true,
+          (error: Error) => {
+            this.#sender.log.warn({ reason: error.message }, 'what is not sent from here is due when its lease ends')
+            return false
+          },
+        )
+      if (this.#sending.size === 0 && (!isTold || (this.#waiting.isEmpty && this.#unbegun.length === 0))) return
+      await sleep(isTold ? stoppingLookMs : restMs)
+    }
   }
 
   #rest(): Promise<void> {
@@ -135,85 +152,109 @@ class BroadcastStream {
   /** True when there may be more to do at once. */
   async #step(): Promise<boolean> {
     const { database } = this.#sender
-    // One moment for the whole step: what is claimed is held no longer than `#heldUntil` says, also when the clock jumps in between.
-    const lessee = this.#lessee()
-    await this.#renew(lessee)
+    const lessee = this.#leases.lessee()
+    if (await this.#leases.renew(lessee, () => this.#held())) this.#waiting.remove((delivery) => this.#leases.isLost(delivery))
+    await this.#sender.breaker.look()
+    await this.#holdBackClosed()
+    await this.#giveBackUnbegun()
     // With outcomes that cannot be told, sending more would only make more of them; without a journal, nothing may be sent.
     if (this.#outcomes.length > 10 * settleSize || !this.#isJournalSound()) return false
-    await this.#sender.breaker.look()
-    const open = await openBroadcasts(database)
-    await this.#giveBackClosed(new Set(open.map(({ id }) => id)))
-    let claimed = 0
-    for (const broadcast of open) {
-      if (this.#waiting.length >= ahead) break
-      const { wanted, taken } = await claimDeliveries(database, broadcast, lessee, claimSize)
-      claimed += taken
-      this.#waiting.push(...wanted)
-      this.#pump()
-    }
+    const { claimed, isMore } = await this.#turns.claim(lessee, () => this.#pump())
     this.#pump()
+    await this.#putOffSurplus()
     if (claimed === 0 && this.#isIdle()) await finishBroadcasts(database)
-    return claimed > 0 && this.#waiting.length < ahead
+    return isMore
   }
 
-  #lessee(): Lessee {
-    const { node, clock, leaseMs } = this.#sender
-    return { node_id: node.id, now: clock.now(), lease_ms: leaseMs }
-  }
-
-  /** Four times in the life of a lease. */
-  async #renew(lessee: Lessee): Promise<void> {
-    const { database, leaseMs } = this.#sender
-    const now = lessee.now.getTime()
-    if (now < this.#heldUntil - 0.75 * leaseMs) return
-    // This process slept, or was cut off, for longer than its leases lasted.
-    if (now >= this.#heldUntil) this.#waiting = []
-    const held = [...this.#waiting, ...this.#sending, ...this.#outcomes.map(({ delivery }) => delivery)]
-    if (held.length > 0)
-      await renewLeases(
-        database,
-        lessee,
-        held.map(({ id }) => id),
-      )
-    this.#heldUntil = now + leaseMs
+  #held(): Pick<Claimed, 'id'>[] {
+    return [...this.#waiting.all(), ...this.#sending, ...this.#outcomes.map(({ delivery }) => delivery)]
   }
 
   /** What was claimed of a broadcast that has been paused or aborted since does not go out. */
-  async #giveBackClosed(open: Set<BroadcastId>): Promise<void> {
+  async #holdBackClosed(): Promise<void> {
+    const atHand = new Map<BroadcastId, BroadcastKey>()
+    for (const { project_id, broadcast_id: id } of [...this.#waiting.all(), ...this.#sending]) atHand.set(id, { project_id, id })
+    const open = new Set(atHand.size === 0 ? [] : (await openAmong(this.#sender.database, [...atHand.values()])).map(({ id }) => id))
+    this.#closed = new Set([...atHand.keys()].filter((id) => !open.has(id)))
+    if (this.#closed.size > 0) this.#unbegun.push(...this.#waiting.remove(({ broadcast_id }) => this.#closed.has(broadcast_id)))
+  }
+
+  async #giveBackUnbegun(): Promise<void> {
     const { database, clock, node } = this.#sender
-    if (this.#waiting.every(({ broadcast_id }) => open.has(broadcast_id))) return
-    const closed = this.#waiting.filter(({ broadcast_id }) => !open.has(broadcast_id)).map(({ id }) => id)
-    this.#waiting = this.#waiting.filter(({ broadcast_id }) => open.has(broadcast_id))
-    await giveBack(database, node.id, closed, clock.now())
+    const count = this.#unbegun.length
+    if (count === 0) return
+    const ids = this.#unbegun.map(({ id }) => id)
+    await giveBack(database, node.id, ids, clock.now())
+    this.#unbegun.splice(0, count)
+    this.#warmUps.lookAgain()
+  }
+
+  /** So that what waits for its domain fills neither the memory nor the window. */
+  async #putOffSurplus(): Promise<void> {
+    const { surplus } = this.#waiting
+    const count = surplus.length
+    if (count === 0) return
+    await putOff(this.#sender.database, this.#sender.node.id, surplus)
+    this.#waiting.forgetSurplus(count)
   }
 
   #isIdle(): boolean {
-    return this.#waiting.length === 0 && this.#sending.size === 0 && this.#outcomes.length === 0
+    return this.#waiting.isEmpty && this.#sending.size === 0 && this.#outcomes.length === 0
   }
 
+  get #maySend(): boolean {
+    return !this.#isStopping && !this.#isJournalBroken && this.#leases.areHeld
+  }
+
+  /** Asked when its turn has come in the transport, where it may have waited for long. */
+  #mayBegin(delivery: Claimed): boolean {
+    return this.#maySend && !this.#closed.has(delivery.broadcast_id) && !this.#leases.isLost(delivery)
+  }
+
+  readonly #hasPlace = ({ project_id }: Claimed): boolean => this.#places.hasRoomFor(project_id)
+
   #pump(): void {
-    const { clock } = this.#sender
-    while (!this.#isStopping && !this.#isJournalBroken && this.#sending.size < this.#concurrency) {
-      if (clock.now().getTime() >= this.#heldUntil) return
-      const delivery = this.#waiting.shift()
-      if (!delivery) return
+    while (this.#maySend && !this.#places.isFull) {
+      const delivery = this.#waiting.take(this.#hasPlace)
+      if (!delivery) {
+        this.#pumpLater()
+        return
+      }
       this.#sending.add(delivery)
+      this.#places.take(delivery.project_id)
       void this.#send(delivery)
     }
   }
 
+  /** When a domain's time has come. */
+  #pumpLater(): void {
+    const { waitMs } = this.#waiting
+    if (waitMs === null) return
+    clearTimeout(this.#pumpTimer)
+    this.#pumpTimer = setTimeout(() => this.#pump(), Math.min(waitMs, restMs))
+  }
+
   async #send(delivery: Claimed): Promise<void> {
-    const result = await handOver(this.#sender, delivery)
+    const result = await handOver(this.#sender, delivery, () => this.#mayBegin(delivery))
     this.#sending.delete(delivery)
+    this.#places.leave(delivery.project_id)
     if (result === 'later') {
       // The next step sends it, if it gets to the database.
-      this.#waiting.unshift(delivery)
+      this.#waiting.putBack(delivery)
       return
     }
+    if (result === 'gone' || result === 'unbegun') {
+      this.#waiting.undo(delivery)
+      // What others took may be ours again by now, by another claim: that one counts.
+      if (result === 'unbegun' && !this.#leases.isLost(delivery)) this.#unbegun.push(delivery)
+      this.rouse()
+      return this.#pump()
+    }
     if (result.journalError) this.#onJournalError(result.journalError)
+    this.#waiting.done(delivery, result.outcome)
     this.#outcomes.push({ delivery, outcome: result.outcome })
     if (this.#outcomes.length >= settleSize) void this.#flush()
-    if (this.#waiting.length < ahead / 2) this.rouse()
+    if (this.#waiting.length < ahead / 2 || this.#waiting.lengthOf(delivery.broadcast_id) === 0) this.rouse()
     this.#pump()
   }
 
@@ -257,53 +298,3 @@ class BroadcastStream {
     return this.#flushing
   }
 }
-
-interface HandedOver {
-  outcome: Outcome
-  /** The peer has it, and the journal could not be told. */
-  journalError?: Error
-}
-
-/** `later` when the database was away before anybody was asked. */
-async function handOver({ transport, node, renderer, log }: BroadcastSender, delivery: Claimed): Promise<HandedOver | 'later'> {
-  let rendered: Rendered
-  try {
-    rendered = await renderer.render(delivery)
-  } catch (error) {
-    if (isConnectionLoss(error)) return 'later'
-    log.warn({ delivery_id: delivery.id, reason: (error as Error).message }, 'a message could not be put together')
-    return { outcome: notPutTogether((error as Error).message) }
-  }
-  const { envelope, message, message_id, subject } = rendered
-  let isAccepted = false
-  const onAccepted = () => {
-    isAccepted = true
-    node.journal.append(delivery.id)
-  }
-  try {
-    return {
-      outcome: await transport.send(envelope, message, { message_id, subject, lane: delivery.broadcast_id, isDotSafe: true, onAccepted }),
-    }
-  } catch (error) {
-    if (isAccepted) return { outcome: { kind: 'delivered', smtp_code: 250, response: 'accepted' }, journalError: error as Error }
-    log.error({ delivery_id: delivery.id, reason: (error as Error).message }, 'a message could not be handed over')
-    return { outcome: notHandedOver((error as Error).message) }
-  }
-}
-
-const notPutTogether = (detail: string): Outcome => ({
-  kind: 'bounced',
-  smtp_code: 554,
-  enhanced_code: '5.6.0',
-  reason: 'The message could not be put together for this recipient',
-  detail,
-})
-
-/** Nobody foresaw it, so it counts as temporary. */
-const notHandedOver = (detail: string): Outcome => ({
-  kind: 'deferred',
-  smtp_code: null,
-  enhanced_code: null,
-  reason: 'The message could not be handed over; it is tried again',
-  detail,
-})

@@ -28,6 +28,7 @@ export async function openSession(endpoint: Endpoint, limits: SmtpLimits, signal
   const wire = await openWire(endpoint, limits, signal)
   const cutOff = () => wire.fail(new SmtpError('shutdown', 'cut off while greeting'))
   signal.addEventListener('abort', cutOff)
+  const late = setTimeout(() => wire.fail(new SmtpError('slow_start', 'no session in time')), limits.message_ms)
   const talk = new Conversation(wire)
   try {
     wire.patience = limits.greeting_ms
@@ -46,6 +47,7 @@ export async function openSession(endpoint: Endpoint, limits: SmtpLimits, signal
     wire.fail(failure)
     throw failure
   } finally {
+    clearTimeout(late)
     signal.removeEventListener('abort', cutOff)
   }
 }

@@ -7,12 +7,15 @@ export type EnvelopeCommand = 'MAIL FROM' | 'RCPT TO' | 'DATA'
 
 /** How one message fared in a session. */
 export type SmtpResult =
-  | { kind: 'accepted'; reply: Reply }
+  /** Not written: the server said yes before the last octet was on its way to it. */
+  | { kind: 'accepted'; reply: Reply; isWritten: boolean }
   | { kind: 'refused'; command: EnvelopeCommand; reply: Reply }
   /** The server told in advance that it would refuse, so it was not asked. */
   | { kind: 'unfit'; why: 'size' | 'smtputf8'; detail: string }
   /** Nobody said anything about this message. Uncertain: its final dot was sent and not answered, so the server may have it. */
   | { kind: 'failed'; error: SmtpError; isUncertain: boolean }
+  /** Its turn had come and nobody wanted it to be sent any more: not a word of it was said to a server. */
+  | { kind: 'unwanted' }
 
 /** One message to one recipient, on its way through a pool. */
 export interface SmtpJob {
@@ -26,6 +29,8 @@ export interface SmtpJob {
   readonly needsUnicode: boolean
   /** How often a connection was lost under it before its transfer began. */
   losses: number
+  /** Asked when its turn has come. */
+  readonly isStillWanted: (() => boolean) | undefined
   /** Called once, with an accepted reply as soon as it is read. */
   settle(result: SmtpResult): void
 }
@@ -36,9 +41,11 @@ export interface JobOptions {
   message: Buffer | readonly Buffer[]
   lane?: string | undefined
   isDotSafe?: boolean | undefined
+  isStillWanted?: (() => boolean) | undefined
 }
 
-export function createJob({ from, to, message, lane = '', isDotSafe = false }: JobOptions, settle: SmtpJob['settle']): SmtpJob {
+export function createJob(options: JobOptions, settle: SmtpJob['settle']): SmtpJob {
+  const { from, to, message, lane = '', isDotSafe = false, isStillWanted } = options
   const parts = Buffer.isBuffer(message) ? [message] : message
   let size = 0
   let is8Bit = false
@@ -48,7 +55,7 @@ export function createJob({ from, to, message, lane = '', isDotSafe = false }: J
   }
   const [sender, recipient] = [withAsciiDomain(from), withAsciiDomain(to)]
   const needsUnicode = !isPlain(sender) || !isPlain(recipient)
-  return { lane, from: sender, to: recipient, parts, size, isDotSafe, is8Bit, needsUnicode, losses: 0, settle }
+  return { lane, from: sender, to: recipient, parts, size, isDotSafe, is8Bit, needsUnicode, losses: 0, isStillWanted, settle }
 }
 
 /** An IDN domain travels in A-labels, which every server takes (RFC 5890); only a local part outside ASCII needs SMTPUTF8. */

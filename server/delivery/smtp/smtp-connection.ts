@@ -35,6 +35,7 @@ export class SmtpConnection {
   #needsReset = false
   #isLeaving = false
   #isOver = false
+  readonly #watch: NodeJS.Timeout
 
   constructor(wire: Wire, extensions: Extensions, source: JobSource, limits: SmtpLimits) {
     this.#wire = wire
@@ -47,6 +48,8 @@ export class SmtpConnection {
       onSilence: () => this.#hearNothing(),
       onFailure: (error) => this.#end(error),
     }
+    // One for the session: messages come by the thousand.
+    this.#watch = setInterval(() => this.#endIfLate(), Math.ceil(limits.message_ms / 10)).unref()
   }
 
   get isIdle(): boolean {
@@ -93,7 +96,7 @@ export class SmtpConnection {
       if (isTooLarge) job.settle({ kind: 'unfit', why: 'size', detail: `SIZE ${this.#extensions.size}, the message has ${job.size}` })
       else if (job.needsUnicode && !this.#extensions.smtputf8)
         job.settle({ kind: 'unfit', why: 'smtputf8', detail: 'EHLO lists no SMTPUTF8 (RFC 6531)' })
-      else return this.#envelope({ job, isBodySent: false, refusal: null })
+      else return this.#envelope({ job, beganAt: performance.now(), isBodySent: false, refusal: null })
     }
   }
 
@@ -124,6 +127,13 @@ export class SmtpConnection {
   #hearNothing() {
     if (this.isIdle && !this.#isOver) return this.leave()
     this.#wire.fail(new SmtpError('silent', `no answer to ${this.#awaited}`))
+  }
+
+  #endIfLate() {
+    const { message_ms } = this.#limits
+    const [first] = this.#turns
+    if (!first || performance.now() - first.beganAt < message_ms) return
+    this.#wire.fail(new SmtpError('silent', `not through after ${Math.round(message_ms / 1000)} s, while waiting for ${this.#awaited}`))
   }
 
   #hear(reply: Reply, hasMore: boolean) {
@@ -178,9 +188,10 @@ export class SmtpConnection {
   #hearEnd(turn: Turn, reply: Reply) {
     if (reply.code >= 300 && reply.code < 400) return this.#loseTrack(turn, 'dot', reply)
     // A no before the last byte left: some wait for the dot and say it again, which would be taken for the answer to the next.
-    const isInTheMiddle = reply.code >= 400 && !this.#wire.isFlushed
+    const isWritten = this.#wire.isFlushed
+    const isInTheMiddle = reply.code >= 400 && !isWritten
     this.#drop(turn)
-    turn.job.settle(reply.code < 300 ? { kind: 'accepted', reply } : { kind: 'refused', command: 'DATA', reply })
+    turn.job.settle(reply.code < 300 ? { kind: 'accepted', reply, isWritten } : { kind: 'refused', command: 'DATA', reply })
     if (isInTheMiddle) return this.#wire.fail(new SmtpError('closed', 'refused in the middle of a message'))
     this.#rest()
   }
@@ -227,6 +238,7 @@ export class SmtpConnection {
 
   #end(error: SmtpError) {
     this.#isOver = true
+    clearInterval(this.#watch)
     const asked = this.#expected[0]?.turn ?? null
     for (const turn of this.#turns.splice(0)) {
       const { job, refusal, isBodySent } = turn
@@ -235,7 +247,7 @@ export class SmtpConnection {
       else if (isBodySent || isItsFault || ++job.losses > mostLosses) job.settle({ kind: 'failed', error, isUncertain: isBodySent })
       else this.#source.giveBack(job)
     }
-    this.#source.onEnd(this)
+    this.#source.onEnd(this, error)
   }
 }
 
@@ -248,11 +260,12 @@ export interface JobSource {
   /** Of a connection that was lost before the transfer of this message began. */
   giveBack(job: SmtpJob): void
   onIdle(connection: SmtpConnection): void
-  onEnd(connection: SmtpConnection): void
+  onEnd(connection: SmtpConnection, error: SmtpError): void
 }
 
 interface Turn {
   job: SmtpJob
+  beganAt: number
   isBodySent: boolean
   refusal: { command: EnvelopeCommand; reply: Reply } | null
 }

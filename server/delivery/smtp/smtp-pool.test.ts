@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { afterEach, test } from 'node:test'
 import { type PeerAction, type SmtpPeer, type SmtpPeerOptions, startSmtpPeer } from '../../../tests/support/smtp-peer.ts'
 import { until } from '../../../tests/support/until.ts'
@@ -33,6 +35,20 @@ test('1,000 messages over 5 connections arrive once each', async () => {
   assert.equal(peer.connections, 5)
 })
 
+test('what is not wanted any more when its turn comes is not sent, and those behind it are', async () => {
+  const { peer, transport } = await connected({ atDot: { delayMs: 50 } }, { max_connections: 1 })
+  const unwanted = new Set(['r2@example.org', 'r3@example.org', 'r5@example.org'])
+  const outcomes = await Promise.all(people(6).map((to) => send(transport, to, { isStillWanted: () => !unwanted.has(to) })))
+  assert.deepEqual(
+    outcomes.map((outcome) => (outcome.kind === 'deferred' && outcome.isUnbegun ? 'unbegun' : outcome.kind)),
+    ['delivered', 'delivered', 'unbegun', 'unbegun', 'delivered', 'unbegun'],
+  )
+  assert.deepEqual(
+    peer.commands.filter((line) => line.startsWith('RCPT')),
+    ['r0', 'r1', 'r4'].map((name) => `RCPT TO:<${name}@example.org>`),
+  )
+})
+
 test('a message in parts arrives whole', async () => {
   const { peer, transport } = await connected({})
   const parts = [Buffer.from('Subject: Hi\r\n'), Buffer.from('\r\nHel'), Buffer.from('lo\r\n')]
@@ -49,6 +65,55 @@ test('a large message to a slow reader arrives whole', async () => {
   const { kind } = await transport.send({ from: '', to: 'bob@example.org' }, large, about)
   assert.equal(kind, 'delivered')
   assert.ok(peer.messages[0]?.raw.equals(large))
+})
+
+/** Answers as it should, and reads a few kilobytes now and then. */
+async function startSlowReader(): Promise<{ port: number; close(): Promise<void> }> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    const replies = ['250 slow.test', '250 ok', '250 ok', '354 go']
+    socket.on('error', () => {}).on('close', () => clearInterval(reading))
+    socket.on('data', () => {
+      const reply = replies.shift()
+      if (reply) socket.write(`${reply}\r\n`)
+      else socket.pause()
+    })
+    const reading = setInterval(() => socket.resume(), 50)
+    socket.write('220 slow.test\r\n')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const close = async () => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+    await once(server, 'close')
+  }
+  return { port: (server.address() as AddressInfo).port, close }
+}
+
+test('a server that reads a little now and then is out of time in the end', async () => {
+  const reader = await startSlowReader()
+  const limits = { socket_ms: 1_000, dot_ms: 1_000, message_ms: 2_000 }
+  const transport = createSmtpTransport(`smtp://127.0.0.1:${reader.port}`, limits)
+  toClose.push(transport, reader)
+  const outcome = await transport.send({ from: '', to: 'bob@example.org' }, Buffer.alloc(60_000_000, `${'a'.repeat(76)}\r\n`), about)
+  assert.ok(outcome.kind === 'deferred')
+  assert.match(outcome.detail, /^silent: not through after 2 s, while waiting for dot; the final dot was unanswered$/)
+})
+
+test('so is one that answers just in time, again and again', async () => {
+  const late = { delayMs: 600 }
+  const limits = { socket_ms: 900, message_ms: 1_000 }
+  const offers = { pipelining: false }
+  const envelope = await connected({ offers, atMail: late, atRcpt: late, atData: late }, limits)
+  const outcome = await send(envelope.transport, 'bob@example.org')
+  assert.ok(outcome.kind === 'deferred' && !outcome.isUncertain)
+  assert.match(outcome.detail, /^silent: not through after 1 s, while waiting for /)
+  const greeting = await connected({ atGreeting: late, atEhlo: late }, limits)
+  const other = await send(greeting.transport, 'bob@example.org')
+  assert.ok(other.kind === 'deferred')
+  assert.match(other.detail, /^slow_start: no session in time$/)
 })
 
 test('a connection is replaced after its share of messages', async () => {

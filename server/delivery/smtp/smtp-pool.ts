@@ -16,6 +16,8 @@ export interface PoolOptions extends Partial<SmtpLimits> {
 export interface Outgoing extends JobOptions {
   /** Called the moment the yes to the final dot is read. What it throws, `send` throws. */
   onAccepted?: (() => void) | undefined
+  /** Called after that if the system has taken every octet of the message: from then on they may be written over. */
+  onWritten?: (() => void) | undefined
 }
 
 /**
@@ -30,13 +32,17 @@ export class SmtpPool {
   readonly #endpoint: Endpoint
   readonly #limits: SmtpLimits
   readonly #probes: boolean
-  readonly #queue = new FairQueue<SmtpJob>()
+  readonly #queue = new FairQueue<SmtpJob>(({ lane }) => lane)
   readonly #connections = new Set<SmtpConnection>()
   readonly #idle = new Set<SmtpConnection>()
   readonly #underWay = new Set<Promise<unknown>>()
   readonly #bucket: TokenBucket | null
   #opening = 0
+  /** Given to it and not settled. */
+  #held = 0
   #failures = 0
+  /** It let us wait in vain, and has answered to no message since. */
+  #mistrust: SmtpError | null = null
   #rest: { error: SmtpError; endsAt: number; timer: NodeJS.Timeout } | null = null
   #rateTimer: NodeJS.Timeout | null = null
   readonly #closing = new AbortController()
@@ -58,22 +64,38 @@ export class SmtpPool {
     return this.#rest
   }
 
+  /** Why there is no hope just now for another message: one is on trial, and nobody knows how that ends. */
+  get doubt(): SmtpError | null {
+    return this.#held > 0 ? this.#mistrust : null
+  }
+
   /** Nothing is open, waits or rests: whoever has many pools may forget this one. */
   get isUnused(): boolean {
     return this.#connections.size === 0 && this.#opening === 0 && this.#queue.length === 0 && this.#rest === null
   }
 
-  send({ onAccepted, ...options }: Outgoing): Promise<SmtpResult> {
+  /** Whether another message would have its turn soon. It is taken in any case. */
+  get hasRoom(): boolean {
+    return this.#held < (this.#mistrust ? 1 : heldPerConnection * this.#limits.max_connections)
+  }
+
+  send({ onAccepted, onWritten, ...options }: Outgoing): Promise<SmtpResult> {
     const { promise, resolve, reject } = Promise.withResolvers<SmtpResult>()
     const job = createJob(options, (result) => {
+      this.#held--
+      if (result.kind === 'accepted' || result.kind === 'refused') this.#mistrust = null
       try {
-        if (result.kind === 'accepted') onAccepted?.()
+        if (result.kind === 'accepted') {
+          onAccepted?.()
+          if (result.isWritten) onWritten?.()
+        }
         resolve(result)
       } catch (error) {
         reject(error)
       }
     })
     if (this.#isClosed) return Promise.resolve({ kind: 'failed', error: shutDown(), isUncertain: false })
+    this.#held++
     this.#queue.add(job)
     this.#dispatch()
     return promise
@@ -138,6 +160,7 @@ export class SmtpPool {
 
   #open(): void {
     this.#opening++
+    const began = performance.now()
     const opening = openSession(this.#endpoint, this.#limits, this.#closing.signal)
       .then(({ wire, extensions }) => {
         this.#opening--
@@ -151,17 +174,21 @@ export class SmtpPool {
       })
       .catch((error: SmtpError) => {
         this.#opening--
-        this.#onUnreachable(error)
+        this.#onUnreachable(error, performance.now() - began)
       })
       .finally(() => this.#underWay.delete(opening))
     this.#underWay.add(opening)
   }
 
-  #onUnreachable(error: SmtpError): void {
+  #onUnreachable(error: SmtpError, tookMs: number): void {
     // Several may be opened at once: the first to fail speaks for them, and what came since waits for the next try.
     if (!this.#rest && !this.#isClosed) {
-      if (this.#connections.size === 0) this.#failWaiting(error)
-      const restMs = Math.min(250 * 2 ** this.#failures++, 10_000)
+      if (this.#connections.size === 0) {
+        this.#mistrust = error
+        this.#failWaiting(error)
+      }
+      // Whoever lets us wait for long is left alone for as long.
+      const restMs = Math.min(Math.max(250 * 2 ** this.#failures++, tookMs), this.#limits.longest_rest_ms)
       const timer = setTimeout(() => this.#wakeUp(), restMs)
       // A rest must not keep a program from ending.
       timer.unref()
@@ -185,11 +212,19 @@ export class SmtpPool {
     for (const job of this.#queue.takeAll()) job.settle({ kind: 'failed', error, isUncertain: false })
   }
 
+  #takeWanted(): SmtpJob | null {
+    for (let job = this.#queue.take(); job; job = this.#queue.take()) {
+      if (job.isStillWanted?.() !== false) return job
+      job.settle({ kind: 'unwanted' })
+    }
+    return null
+  }
+
   readonly #source = {
     take: (): SmtpJob | null => {
       if (this.#queue.length === 0) return null
       const waitMs = this.#bucket?.take(performance.now()) ?? 0
-      if (waitMs === 0) return this.#queue.take()
+      if (waitMs === 0) return this.#takeWanted()
       this.#rateTimer ??= setTimeout(() => {
         this.#rateTimer = null
         this.#dispatch()
@@ -203,7 +238,8 @@ export class SmtpPool {
     onIdle: (connection: SmtpConnection): void => {
       this.#idle.add(connection)
     },
-    onEnd: (connection: SmtpConnection): void => {
+    onEnd: (connection: SmtpConnection, error: SmtpError): void => {
+      if (error.trouble === 'silent') this.#mistrust = error
       this.#connections.delete(connection)
       this.#idle.delete(connection)
       // While it rests nobody opens a connection, and the last one that stood is gone.
@@ -217,5 +253,8 @@ export class SmtpPool {
     if (this.#connections.size === 0 && this.#opening === 0) this.#onAllEnded?.()
   }
 }
+
+/** One under way, one behind it in the same flight, one that waits. */
+const heldPerConnection = 3
 
 const shutDown = () => new SmtpError('shutdown', 'send after close')

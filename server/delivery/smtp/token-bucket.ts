@@ -14,10 +14,20 @@ export class TokenBucket {
 
   /** Takes one and answers 0, or takes none and answers how many ms it is until there will be one. */
   take(nowMs: number): number {
-    this.#tokens = Math.min(this.#most, this.#tokens + (Math.max(0, nowMs - this.#filledAt) * this.#perSecond) / 1000)
-    this.#filledAt = nowMs
+    this.#fill(nowMs)
     if (this.#tokens < 1) return Math.max(1, Math.ceil(((1 - this.#tokens) * 1000) / this.#perSecond))
     this.#tokens--
     return 0
+  }
+
+  /** Takes one that may not be there yet: those who come later wait for it as well. */
+  takeAnyway(nowMs: number): void {
+    this.#fill(nowMs)
+    this.#tokens--
+  }
+
+  #fill(nowMs: number): void {
+    this.#tokens = Math.min(this.#most, this.#tokens + (Math.max(0, nowMs - this.#filledAt) * this.#perSecond) / 1000)
+    this.#filledAt = nowMs
   }
 }

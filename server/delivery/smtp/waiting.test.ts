@@ -4,7 +4,7 @@ import { FairQueue } from './fair-queue.ts'
 import { TokenBucket } from './token-bucket.ts'
 
 test('lanes take turns, and each is first in, first out', () => {
-  const queue = new FairQueue<{ lane: string; id: string }>()
+  const queue = new FairQueue<{ lane: string; id: string }>(({ lane }) => lane)
   for (const id of ['a1', 'a2', 'a3', 'b1', 'c1', 'b2']) queue.add({ lane: id[0] as string, id })
   assert.equal(queue.length, 6)
   const order = Array.from({ length: 7 }, () => queue.take()?.id)
@@ -13,7 +13,7 @@ test('lanes take turns, and each is first in, first out', () => {
 })
 
 test('what is given back is first again', () => {
-  const queue = new FairQueue<{ lane: string; id: number }>()
+  const queue = new FairQueue<{ lane: string; id: number }>(({ lane }) => lane)
   for (const id of [1, 2]) queue.add({ lane: '', id })
   const first = queue.take()
   if (first) queue.addFirst(first)

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { networkInterfaces } from 'node:os'
 import { afterEach, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type DnsName, type DnsPeer, startDnsPeer } from '../../../tests/support/dns-peer.ts'
 import { freePort } from '../../../tests/support/free-port.ts'
 import { type SmtpPeer, type SmtpPeerOptions, startSmtpPeer } from '../../../tests/support/smtp-peer.ts'
+import { until } from '../../../tests/support/until.ts'
 import { createDirectTransport, type DirectSettings } from './direct.ts'
 import { createTransport } from './index.ts'
 import type { Outcome, Transport } from './transport.ts'
@@ -225,4 +227,41 @@ test('OUTBOUND=direct makes it, with options that it knows', async () => {
     /^Error: DNS_SERVERS names no address/,
   )
   assert.throws(() => createTransport('direct', { storeCapturedMessage: async () => {} }), /needs MAIL_DOMAIN/)
+})
+
+test('a server that lets us wait has room for few; then others are told at once, and it is left alone for as long', async () => {
+  const names: Record<string, DnsName> = {
+    ...threeHosts,
+    'tar.test': { MX: [[10, 'mx.tar.test']] },
+    'more.tar.test': { MX: [[10, 'mx.tar.test']] },
+    'mx.tar.test': { A: ['127.0.0.2'] },
+  }
+  const here = await world(names, [{}, { atGreeting: { hang: true } }], { limits: { greeting_ms: 1_500 } })
+  const { transport } = here
+  const hasRoomFor = (domain: string) => transport.hasRoomFor?.(domain)
+  assert.equal((await send(transport)).kind, 'delivered')
+  assert.equal(hasRoomFor('tar.test'), true)
+  const first = send(transport, '1@tar.test')
+  assert.equal(hasRoomFor('tar.test'), false, 'while its servers are looked up')
+  await until('a connection', () => here.peers[1]?.open)
+  const waiting = Array.from({ length: 13 }, (_, index) => send(transport, `${index}@tar.test`))
+  const other = send(transport, '1@more.tar.test')
+  await until('all to wait', () => !hasRoomFor('tar.test'))
+  assert.deepEqual([hasRoomFor('more.tar.test'), hasRoomFor('example.test')], [false, true])
+  for (const outcome of await Promise.all([first, other, ...waiting])) {
+    assert.ok(outcome.kind === 'deferred')
+    assert.equal(outcome.reason, 'The receiving server did not answer in time')
+  }
+  const { connections } = here.peers[1] as SmtpPeer
+  const late = await send(transport, '2@tar.test')
+  assert.ok(late.kind === 'deferred')
+  assert.equal(here.peers[1]?.connections, connections, 'nobody was asked')
+  await until('it to be asked again', async () => {
+    await Promise.race([send(transport, '3@tar.test'), sleep(100)])
+    return (here.peers[1]?.connections ?? 0) > connections
+  })
+  assert.equal(hasRoomFor('tar.test'), false, 'one is on trial')
+  const beside = await send(transport, '4@more.tar.test')
+  assert.ok(beside.kind === 'deferred')
+  assert.equal(here.peers[1]?.connections, connections + 1)
 })

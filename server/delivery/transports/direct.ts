@@ -26,15 +26,19 @@ export interface DirectSettings {
   policy_port?: number
 }
 
-/** RFC 5321 section 4.5.3.2 for strangers' servers, some of which let everybody wait; a few connections to each, and not for long. */
+/**
+ * RFC 5321 section 4.5.3.2 for strangers' servers, some of which let everybody wait; a few connections to each, and not for long. Only the
+ * greeting gets a minute in place of five: no server that means to take mail needs more, and those that do not are the many.
+ */
 const strangersLimits: Partial<SmtpLimits> = {
   connect_ms: 30_000,
-  greeting_ms: 300_000,
+  greeting_ms: 60_000,
   socket_ms: 300_000,
   dot_ms: 600_000,
   idle_ms: 5_000,
   max_connections: 5,
   max_messages: 100,
+  longest_rest_ms: 300_000,
 }
 
 /** How long an answer of the DNS is believed. It also says how long one host of several with the same preference gets all the mail. */
@@ -51,7 +55,18 @@ export const createDirectTransport = (outbound: string, settings: DirectSettings
   return new DirectTransport(settings, (host) => ({ ...strangersLimits, ...settings.limits, ...limitsOfHost(host), ...own }))
 }
 
+const required: Endpoint['tls'][] = ['required']
+const optional: Endpoint['tls'][] = ['opportunistic', 'never']
+const keyOf = (host: string, tls: Endpoint['tls']) => `${tls} ${host}`
+
 type Route = { hosts: string[]; isEnforced: boolean } | { outcome: Outcome }
+
+interface RouteEntry {
+  route: Promise<Route>
+  /** Once it is known. */
+  found?: Route
+  endsAt: number
+}
 
 class DirectTransport implements Transport {
   readonly name = 'direct'
@@ -60,7 +75,7 @@ class DirectTransport implements Transport {
   readonly #resolver = new Resolver({ timeout: 5_000, tries: 3 })
   readonly #lookup: LookupFunction
   readonly #policies: StsPolicies
-  readonly #routes = new Map<string, { route: Promise<Route>; endsAt: number }>()
+  readonly #routes = new Map<string, RouteEntry>()
   readonly #pools = new Map<string, SmtpPool>()
   #isClosed = false
 
@@ -78,6 +93,23 @@ class DirectTransport implements Transport {
     const route = await this.#routeTo(envelope.to.slice(envelope.to.lastIndexOf('@') + 1))
     if ('outcome' in route) return route.outcome
     return outcomeOf(await this.#deliver(route, toOutgoing(envelope, message, about)), 'recipient')
+  }
+
+  hasRoomFor(name: string): boolean {
+    const entry = this.#routes.get(name)
+    if (!entry) return true
+    // One is enough to wait for the DNS.
+    if (!entry.found) return false
+    if ('outcome' in entry.found) return true
+    const { hosts, isEnforced } = entry.found
+    for (const host of hosts) {
+      const pools = (isEnforced ? required : optional).flatMap((tls) => this.#pools.get(keyOf(host, tls)) ?? [])
+      if (pools.length === 0) return true
+      const working = pools.filter(({ trouble }) => trouble === null)
+      if (working.length > 0) return working.every(({ hasRoom }) => hasRoom)
+    }
+    // Nobody will be asked, which takes no time.
+    return true
   }
 
   /** To one host after the other, until one has said something about the message, or may have it. */
@@ -101,12 +133,12 @@ class DirectTransport implements Transport {
 
   /** A host that was out of reach a moment ago is not waited for: there may be another, and the mail keeps. */
   #tryPool(pool: SmtpPool, outgoing: Outgoing): Promise<SmtpResult> {
-    if (!pool.trouble) return pool.send(outgoing)
-    return Promise.resolve({ kind: 'failed', error: pool.trouble.error, isUncertain: false })
+    const error = pool.trouble?.error ?? pool.doubt
+    return error ? Promise.resolve({ kind: 'failed', error, isUncertain: false }) : pool.send(outgoing)
   }
 
   #poolOf(host: string, tls: Endpoint['tls']): SmtpPool {
-    const key = `${tls} ${host}`
+    const key = keyOf(host, tls)
     const known = this.#pools.get(key)
     if (known) return known
     if (this.#pools.size >= mostPools) for (const [other, pool] of this.#pools) if (pool.isUnused) this.#pools.delete(other)
@@ -125,12 +157,16 @@ class DirectTransport implements Transport {
     if (domain === '') return { outcome: bounced(553, '5.1.2', 'The domain does not exist or takes no mail', `${name} is no domain name`) }
     const known = this.#routes.get(domain)
     if (known && known.endsAt > performance.now()) return known.route
-    const entry = { route: this.#findRoute(domain), endsAt: performance.now() + routeMs }
+    const entry: RouteEntry = {
+      route: this.#findRoute(domain),
+      endsAt: performance.now() + routeMs,
+    }
     this.#routes.delete(domain)
     this.#routes.set(domain, entry)
     const [oldest] = this.#routes.keys()
     if (this.#routes.size > mostRoutes && oldest !== undefined) this.#routes.delete(oldest)
     const route = await entry.route
+    entry.found = route
     // What the DNS could not say now it may say in a moment.
     if ('outcome' in route && route.outcome.kind === 'deferred') this.#routes.delete(domain)
     return route

@@ -55,7 +55,7 @@ for (const [text, relay] of relays) {
 const refused: [text: string, problem: RegExp][] = [
   ['', /must be capture/],
   ['smpt://relay.example', /must be capture/],
-  ['ses://eu-west-1', /must be capture/],
+  ['ses:eu-west-1', /names no region|is not a ses|something after/],
   ['relay.example:25', /must be capture/],
   ['smtp:relay.example', /names no host|something after/],
   ['smtp://', /names no host|is not an smtp/],

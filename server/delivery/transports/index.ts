@@ -1,11 +1,12 @@
 import { createCaptureTransport, type StoreCapturedMessage } from './capture.ts'
 import { createDirectTransport } from './direct.ts'
+import { createSesTransport } from './ses.ts'
 import { createSmtpTransport } from './smtp.ts'
 import type { Transport } from './transport.ts'
 
 export type { CapturedMessage } from './capture.ts'
 export { relayPlaces } from './relay-url.ts'
-export type { AboutMessage, Envelope, Outcome, Transport } from './transport.ts'
+export { type AboutMessage, bounceClassOf, type Envelope, type Outcome, type Transport } from './transport.ts'
 
 export interface TransportDependencies {
   storeCapturedMessage: StoreCapturedMessage
@@ -21,9 +22,12 @@ export function createTransport(outbound: string, dependencies: TransportDepende
   const { storeCapturedMessage, mailDomain, dnsServers = [], isPrivateAllowed = false } = dependencies
   if (outbound === 'capture') return createCaptureTransport(storeCapturedMessage)
   if (/^smtps?:/i.test(outbound)) return createSmtpTransport(outbound, {}, mailDomain)
+  if (/^ses:/i.test(outbound)) return createSesTransport(outbound)
   if (/^direct(?:\?|$)/.test(outbound)) {
     if (mailDomain === undefined) throw new Error('OUTBOUND is direct, which needs MAIL_DOMAIN for the name we greet with')
     return createDirectTransport(outbound, { name: mailDomain, dnsServers, isPrivateAllowed })
   }
-  throw new Error('OUTBOUND must be capture, direct, smtp://user:password@host:port or smtps://user:password@host:port')
+  throw new Error(
+    'OUTBOUND must be capture, direct, smtp://user:password@host:port, smtps://user:password@host:port or ses://KEY:SECRET@REGION',
+  )
 }

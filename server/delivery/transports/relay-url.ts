@@ -19,7 +19,7 @@ export interface RelayOptions {
   auth: AuthMechanism | null
 }
 
-const hint = 'write special characters of the user and password as percent escapes (/ is %2F, # is %23, ? is %3F, @ is %40)'
+export const hint = 'write special characters of the user and password as percent escapes (/ is %2F, # is %23, ? is %3F, @ is %40)'
 
 /** One relay or several with commas between them. A comma in a password is one when no address follows it. */
 export function parseRelays(outbound: string): { relay: Relay; options: RelayOptions }[] {
@@ -82,13 +82,13 @@ function parseOptions(search: string, names: string[]): RelayOptions {
   return options
 }
 
-function wholeNumber(name: string, value: string, most: number): number {
+export function wholeNumber(name: string, value: string, most: number): number {
   const number = /^\d+$/.test(value) ? Number(value) : 0
   if (number < 1 || number > most) throw new Error(`OUTBOUND has a ${name} that is not a whole number from 1 to ${most}`)
   return number
 }
 
-function rateIn(value: string): number {
+export function rateIn(value: string): number {
   const number = /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : 0
   if (number < 0.01 || number > 100_000)
     throw new Error('OUTBOUND has a rate that is not a number of messages a second from 0.01 to 100000')
@@ -109,7 +109,7 @@ function loginOf(url: URL): Relay['login'] {
   return login
 }
 
-function decode(text: string): string {
+export function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

@@ -1,9 +1,12 @@
+import { classifyFailure, type Verdict } from '../../mail/reports/classify.ts'
+import { oneLine } from '../../mail/reports/one-line.ts'
 import type { EnvelopeCommand, SmtpResult } from '../smtp/job.ts'
 import { enhancedCodeOf, type Reply } from '../smtp/reply.ts'
 import type { SmtpError, SmtpTrouble } from '../smtp/smtp-error.ts'
 import type { Outcome } from './transport.ts'
 
 type Failure = Exclude<Outcome, { kind: 'delivered' }>
+type Bounced = Extract<Outcome, { kind: 'bounced' }>
 
 /** RFC 3463 codes without their class, and what they mean to somebody who looks at one recipient. */
 const reasonByEnhancedCode: Record<string, string> = {
@@ -91,6 +94,8 @@ export function outcomeOf(result: SmtpResult, peer: Peer): Outcome {
       )
     case 'failed':
       return outcomeOfError(result.error, peer, result.isUncertain)
+    case 'unwanted':
+      return unbegun
   }
 }
 
@@ -113,12 +118,34 @@ function outcomeOfRefusal(command: EnvelopeCommand, reply: Reply, peer: Peer): F
   const detail = `${command}: ${text}`
   if (code < 500) {
     const reason = reasonByEnhancedCode[enhanced_code?.slice(2) ?? ''] ?? 'The receiving server asks to try again later'
-    return { kind: 'deferred', smtp_code: code, enhanced_code, reason, detail }
+    return {
+      kind: 'deferred',
+      smtp_code: code,
+      enhanced_code,
+      reason,
+      detail,
+      ...(isOfMailbox(reply, enhanced_code) ? { bounce_class: 'soft' } : {}),
+    }
   }
   if (notAboutTheMessage.has(code) || (peer === 'relay' && relayingDenied.test(text))) {
     return { kind: 'deferred', smtp_code: code, enhanced_code, reason: reasonOfRefusedSession(code, peer), detail }
   }
-  return bounced(code, enhanced_code, reasonOfBounce(command, enhanced_code), detail)
+  const verdict = verdictOf(command, reply, enhanced_code)
+  return { ...bounced(code, enhanced_code, reasonOfBounce(command, reply, verdict), detail), bounce_class: verdict.class }
+}
+
+/** As reports by mail are read: on one line, without the codes that each line of a long answer repeats. Nobody says more in earnest. */
+const wordsOf = ({ text }: Reply): string => oneLine(text)
+
+/** RFC 3463 section 3.3: a mailbox that is full or locked, not a server that is busy or does not like us. */
+const isOfMailbox = (reply: Reply, enhanced_code: string | null): boolean =>
+  enhanced_code?.startsWith('4.2.') === true && classifyFailure(enhanced_code, wordsOf(reply)).class === 'soft'
+
+/** The one place where an answer is judged that comes at once; those that come by mail are judged by the same rules. */
+function verdictOf(command: EnvelopeCommand, reply: Reply, enhanced_code: string | null): Verdict {
+  // The recipient had not been named when this was said, or was not what it is about.
+  if (command === 'MAIL FROM') return { class: 'policy', reason: reasonByCommand[command] }
+  return classifyFailure(enhanced_code, wordsOf(reply))
 }
 
 export const deferred = (reason: string, detail: string): Failure => ({
@@ -129,15 +156,29 @@ export const deferred = (reason: string, detail: string): Failure => ({
   detail,
 })
 
-export const bounced = (smtp_code: number, enhanced_code: string | null, reason: string, detail: string): Failure => ({
+export const unbegun: Failure = {
+  kind: 'deferred',
+  smtp_code: null,
+  enhanced_code: null,
+  reason: 'It was held back before it was sent',
+  detail: 'no longer wanted when its turn had come',
+  isUnbegun: true,
+}
+
+/** Of our own knowledge, so the code says it all. */
+export const bounced = (smtp_code: number, enhanced_code: string | null, reason: string, detail: string): Bounced => ({
   kind: 'bounced',
   smtp_code,
   enhanced_code,
+  bounce_class: classifyFailure(enhanced_code, String(smtp_code)).class,
   reason,
   detail,
 })
 
-function reasonOfBounce(command: EnvelopeCommand, enhanced: string | null): string {
+/** Where the words say something else than the number, they do so for people as well. */
+function reasonOfBounce(command: EnvelopeCommand, reply: Reply, verdict: Verdict): string {
+  const enhanced = enhancedCodeOf(reply)
+  if (command !== 'MAIL FROM' && verdict.class !== classifyFailure(enhanced, String(reply.code)).class) return verdict.reason
   const known = reasonByEnhancedCode[enhanced?.slice(2) ?? '']
   if (known) return known
   if (enhanced?.startsWith('5.7.')) return 'The receiving server refused the message by its policy'

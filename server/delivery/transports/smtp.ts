@@ -92,6 +92,8 @@ export const toOutgoing = (envelope: Envelope, message: Buffer | readonly Buffer
   lane: about.lane,
   isDotSafe: about.isDotSafe,
   onAccepted: about.onAccepted,
+  onWritten: about.onWritten,
+  isStillWanted: about.isStillWanted,
 })
 
 interface MemberSettings {

@@ -32,25 +32,26 @@ export async function moveListThings(tx: Transaction, { from, to }: Move): Promi
 }
 
 /**
- * A post goes with its list, and what was sent of it goes along. One that is being sent stays until that is over, so that whoever sends
- * it finds it to settle; `move-rest.ts` comes back for it.
+ * What is sent to a list goes with it, also in mid-flight: people, ledger and counts must stay together, or nobody would be found to send
+ * to. Held before anything else that a sender writes, so that nobody turns people into deliveries while these move.
  */
 export async function movePosts(tx: Transaction, { from, to }: Move): Promise<void> {
   await tx.run`
-    update posts p set project_id = ${to}
-    where project_id = ${from} and list_id in (select id from lists where project_id = ${to}) and not exists (
-      select 1 from broadcasts b where b.project_id = ${from} and b.post_id = p.id and (b.status in ('sending', 'paused') or b.finished_at is null))`
+    update posts set project_id = ${to}
+    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
   await tx.run`
-    update deliveries d set project_id = ${to}
-    where project_id = ${from} and broadcast_id in (
-      select b.id from broadcasts b join posts p on p.project_id = ${to} and p.id = b.post_id where b.project_id = ${from})`
+    update broadcasts set project_id = ${to}
+    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
+}
+
+/** Whoever is handing one of these over finds it by its lease, wherever it is. */
+export async function moveDeliveries(tx: Transaction, { from, to }: Move): Promise<void> {
   await tx.run`
-    update broadcast_links l set project_id = ${to}
-    where project_id = ${from} and broadcast_id in (
-      select b.id from broadcasts b join posts p on p.project_id = ${to} and p.id = b.post_id where b.project_id = ${from})`
+    update deliveries set project_id = ${to}
+    where project_id = ${from} and broadcast_id in (select id from broadcasts where project_id = ${to})`
   await tx.run`
-    update broadcasts b set project_id = ${to}
-    where project_id = ${from} and post_id in (select id from posts where project_id = ${to})`
+    update broadcast_links set project_id = ${to}
+    where project_id = ${from} and broadcast_id in (select id from broadcasts where project_id = ${to})`
 }
 
 /**
@@ -67,7 +68,9 @@ export async function joinContacts(tx: Transaction, { from, to }: Move): Promise
       metadata = case when octet_length((theirs.metadata || mine.metadata)::text) <= 65536 then theirs.metadata || mine.metadata else mine.metadata end,
       total_received = mine.total_received + theirs.total_received, total_opens = mine.total_opens + theirs.total_opens,
       total_clicks = mine.total_clicks + theirs.total_clicks, total_replies = mine.total_replies + theirs.total_replies,
-      last_activity_at = greatest(mine.last_activity_at, theirs.last_activity_at), updated_at = ${tx.now}
+      last_activity_at = greatest(mine.last_activity_at, theirs.last_activity_at),
+      soft_bounced_on = array(select distinct day from unnest(mine.soft_bounced_on || theirs.soft_bounced_on) as day order by day),
+      updated_at = ${tx.now}
     from contacts theirs
     where theirs.project_id = ${from} and mine.project_id = ${to} and mine.email_key = theirs.email_key`
   await tx.run`

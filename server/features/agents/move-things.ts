@@ -1,10 +1,21 @@
 import type { Transaction } from '../../database/database.ts'
+import { joinInterests } from '../../events/interests.ts'
 import { publish } from '../../events/publish.ts'
 import { findList } from '../lists/index.ts'
 import { toListDetail } from '../lists/list.ts'
 import { toMailboxDetail } from '../mailboxes/index.ts'
 import { joinSuppressions } from '../suppressions/index.ts'
-import { joinContacts, joinUsage, type Move, moveLists, moveListThings, moveMail, moveMailboxes, movePosts } from './merge-queries.ts'
+import {
+  joinContacts,
+  joinUsage,
+  type Move,
+  moveDeliveries,
+  moveLists,
+  moveListThings,
+  moveMail,
+  moveMailboxes,
+  movePosts,
+} from './merge-queries.ts'
 
 /** What becomes of each table that belongs to a project. A test holds this against the database: a new table cannot be forgotten. */
 export const tablesOfProject: Record<string, 'moves' | 'joins' | 'stays'> = {
@@ -28,6 +39,7 @@ export const tablesOfProject: Record<string, 'moves' | 'joins' | 'stays'> = {
   suppressions: 'joins',
   usage_periods: 'joins',
   idempotency_keys: 'joins',
+  event_interests: 'joins',
   // What happened, happened there.
   events: 'stays',
   audit_log: 'stays',
@@ -39,22 +51,25 @@ export const tablesOfProject: Record<string, 'moves' | 'joins' | 'stays'> = {
   billing_accounts: 'stays',
   // A domain is verified by whoever has it.
   dkim_keys: 'stays',
+  warm_ups: 'stays',
 }
 
 /** Can be done again: whatever is there moves. Mailboxes and lists that arrive are told of, as if they had been made there. */
 export async function moveThings(tx: Transaction, move: Move): Promise<void> {
   const mailboxes = await moveMailboxes(tx, move)
   const lists = await moveLists(tx, move)
+  await movePosts(tx, move)
   await joinContacts(tx, move)
   await moveListThings(tx, move)
-  await movePosts(tx, move)
+  await moveDeliveries(tx, move)
   await joinSuppressions(tx, move)
   await moveMail(tx, move)
   await joinUsage(tx, move)
+  await joinInterests(tx, move)
   for (const mailbox of mailboxes)
     await publish(tx, move.to, 'mailbox.created', { mailbox_id: mailbox.id, mailbox: toMailboxDetail(mailbox) })
   for (const { id } of lists) {
-    const list = toListDetail((await findList(tx, { project_id: move.to, list_id: id }))!) // moved above, with its mailbox
+    const list = toListDetail((await findList(tx, { project_id: move.to, list_id: id }))!, tx.now) // moved above, with its mailbox
     await publish(tx, move.to, 'list.created', { list_id: id, list })
   }
 }

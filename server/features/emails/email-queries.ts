@@ -27,15 +27,18 @@ interface Settled {
   status: EmailRow['status']
   reservation_id: string | null
   smtp_code: number | null
+  enhanced_code: string | null
   reason: string | null
+  isSoftBounce: boolean
   keepsBody: boolean
 }
 
-/** `keepsBody`: the same mail may be asked for once more. */
+/** `keepsBody`: the same mail may be asked for once more. No row changes when a bounce was quicker: what came back is the last word. */
 export const settleEmail = (tx: Transaction, settled: Settled) => tx.run`
-  update emails set status = ${settled.status}, reservation_id = ${settled.reservation_id}, smtp_code = ${settled.smtp_code}, reason = ${settled.reason}, updated_at = ${tx.now},
+  update emails set status = ${settled.status}, reservation_id = ${settled.reservation_id}, smtp_code = ${settled.smtp_code},
+    enhanced_code = ${settled.enhanced_code}, reason = ${settled.reason}, is_soft_bounce = ${settled.isSoftBounce}, updated_at = ${tx.now},
     text_body = case when ${settled.keepsBody}::boolean then text_body end, html_body = case when ${settled.keepsBody}::boolean then html_body end
-  where project_id = ${settled.project_id} and id = ${settled.id}`
+  where project_id = ${settled.project_id} and id = ${settled.id} and status not in ('bounced', 'complained')`
 
 /** Whether the last so many mails of a mailbox all failed since then. */
 export const hasOnlyFailed = async (db: Queryable, { project_id, mailbox_id, count, since }: FailureLimit): Promise<boolean> => {

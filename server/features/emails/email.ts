@@ -47,6 +47,22 @@ export const toEmailRecord = (row: EmailRow): z.output<typeof EmailRecord> => ({
   tag: row.source_tag,
 })
 
+/** What every email.* event of a single mail carries. */
+export const emailEventData = (row: EmailRow) => ({
+  email_id: row.id,
+  mailbox_id: row.mailbox_id,
+  list_id: null,
+  post_id: null,
+  subscriber_id: null,
+  contact_id: null,
+  from: row.from_address,
+  to: row.to_address,
+  subject: row.subject,
+  message_id: row.provider_message_id,
+  tag: row.source_tag,
+  metadata: row.metadata,
+})
+
 const maxFields = 10
 
 const metadata = z

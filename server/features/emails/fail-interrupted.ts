@@ -1,7 +1,7 @@
 import { defineJob } from '../../jobs/jobs.ts'
 import { emptyFailedEmails, failInterruptedEmails } from './email-queries.ts'
 
-/** No request lives this long, so whoever was sending has died. Which side of the final dot it died on, nobody can tell any more. */
+/** Hardly any server takes this long, so whoever was sending has died; who has not, settles it all the same. Which side of the final dot it died on, nobody can tell any more. */
 const givenUpAfterMs = 15 * 60_000
 /** As long as an Idempotency-Key lives. */
 const keptMs = 24 * 3_600_000

@@ -67,12 +67,14 @@ test('a mail goes out at once, is recorded, counted and told of', async () => {
     [mail.from?.name, mail.from?.address, mail.subject, mail.messageId, mail.text?.trim(), mail.replyTo?.[0]?.address],
     ['Café notes', from, 'Grüße', `<${record.provider_message_id}>`, 'Hello', 'me@example.net'],
   )
-  const [event] = await project.eventsWithData()
+  const [event, delivered, ...others] = await project.eventsWithData()
   assert.deepEqual([event?.type, event?.data.email_id, event?.data.to], ['email.sent', record.id, to])
+  assert.deepEqual([delivered, others], [{ type: 'email.delivered', data: event?.data }, []])
   assert.equal(parseId('mbx', String(event?.data.mailbox_id)), mailbox_id)
   assert.deepEqual([event?.data.tag, event?.data.metadata], ['welcome', { order: '17' }])
   assert.equal(await sentBy(project), 1)
-  assert.deepEqual((await project.get(`/emails/${record.id}`)).body, record)
+  // Taken by a relay is delivered, until a bounce says otherwise.
+  assert.deepEqual((await project.get(`/emails/${record.id}`)).body, { ...record, status: 'delivered' })
 })
 
 test('one body is enough, either of the two; none is refused', async () => {
@@ -158,7 +160,7 @@ test('the same Idempotency-Key sends once, however often and however fast it com
   const all = await Promise.all(Array.from({ length: 12 }, () => send(project, body, { 'idempotency-key': 'order-1' })))
   assert.deepEqual(all.map(({ status }) => status).sort(), [...Array(11).fill(200), 201])
   assert.equal(new Set(all.map((answer) => JSON.stringify(answer.body))).size, 1)
-  assert.deepEqual([received(to).length, await sentBy(project), await project.events()], [1, 1, ['email.sent']])
+  assert.deepEqual([received(to).length, await sentBy(project), await project.events()], [1, 1, ['email.sent', 'email.delivered']])
 
   const other = await send(project, { ...body, text: 'y' }, { 'idempotency-key': 'order-1' })
   assert.deepEqual([other.status, other.body.error.code], [422, 'validation_error'])
@@ -236,7 +238,7 @@ test('a server that refuses makes it 502; nothing is counted, and the same key t
   assert.deepEqual([status, record.status, await sentBy(project)], [201, 'sent', 1])
   assert.equal((await database.many`select 1 from emails where project_id = ${project.id}`).length, 1)
   assert.equal(received(to).length, 1)
-  assert.deepEqual(await project.events(), ['email.sent'])
+  assert.deepEqual(await project.events(), ['email.sent', 'email.delivered'])
 })
 
 test('after a crash in the middle of sending, the repeat books nothing new; without one the mail is told to be in doubt', async () => {

@@ -26,7 +26,7 @@ export const createList = defineOperation({
     return database.transaction(async (tx) => {
       const key = { project_id: caller.project_id, list_id: newId<'lst'>() }
       const mailbox = await insertUnderFreeName(context, tx, key, body)
-      const list = toListDetail((await findList(tx, key))!) // inserted above, in this transaction
+      const list = toListDetail((await findList(tx, key))!, tx.now) // inserted above, in this transaction
       await publish(tx, caller.project_id, 'mailbox.created', { mailbox_id: mailbox.id, mailbox })
       await publish(tx, caller.project_id, 'list.created', { list_id: list.id, list })
       return list

@@ -1,4 +1,5 @@
 import { notFound } from '../../base/errors.ts'
+import { abortBroadcasts } from '../../delivery/control.ts'
 import { publish } from '../../events/publish.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
 import { markMailboxDeleted, toMailboxDetail } from '../mailboxes/index.ts'
@@ -23,9 +24,10 @@ export const deleteList = defineOperation({
       const list = await lockList(tx, key)
       if (!list) throw notFound('list')
       await markListDeleted(tx, key)
+      await abortBroadcasts(tx, key, 'the list was deleted')
       const mailbox = await markMailboxDeleted(tx, caller.project_id, list.mailbox_id)
       if (mailbox) await publish(tx, caller.project_id, 'mailbox.deleted', { mailbox_id: mailbox.id, mailbox: toMailboxDetail(mailbox) })
-      await publish(tx, caller.project_id, 'list.deleted', { list_id: list.id, list: toListDetail(list) })
+      await publish(tx, caller.project_id, 'list.deleted', { list_id: list.id, list: toListDetail(list, tx.now) })
       await jobs.enqueue(tx, purgeList, key)
     })
   },

@@ -14,9 +14,9 @@ export const getList = defineOperation({
   status: 200,
   errors: ['not_found'],
 
-  async run({ database, caller }, { params }) {
+  async run({ database, clock, caller }, { params }) {
     const list = await findList(database, { project_id: caller.project_id, list_id: params.id })
     if (!list) throw notFound('list')
-    return toListDetail(list)
+    return toListDetail(list, clock.now())
   },
 })

@@ -15,10 +15,13 @@ export const listLists = defineOperation({
   status: 200,
   errors: [],
 
-  async run({ database, caller }, { query }) {
+  async run({ database, clock, caller }, { query }) {
     const [after] = parseCursor(query.cursor, idPosition) ?? [null]
     const rows = await pageLists(database, caller.project_id, after, unpagedLimit + 1)
     const page = pageOf(rows, unpagedLimit, (row) => [row.id])
-    return new Page(page.items.map(toListSummary), page.next)
+    return new Page(
+      page.items.map((row) => toListSummary(row, clock.now())),
+      page.next,
+    )
   },
 })

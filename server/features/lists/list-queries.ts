@@ -13,6 +13,7 @@ export interface ListKey {
 /** Counts come from the counters, never from the subscribers: they cost the same at a thousand and at a million. */
 const columns = sql`
   l.*, m.address as mailbox_address,
+  (select w.started_at from warm_ups w where w.project_id = l.project_id and w.domain = substring(m.address_key from '[^@]+$')) as warming_since,
   (select coalesce(sum(c.active), 0)::bigint from list_counters c where c.project_id = l.project_id and c.list_id = l.id) as subscriber_count`
 const fromLists = sql`from lists l join mailboxes m on m.project_id = l.project_id and m.id = l.mailbox_id`
 

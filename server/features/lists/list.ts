@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { idOf, type ListId, type MailboxId, type ProjectId } from '../../base/ids.ts'
 import { reservedNames, slugOf } from '../../base/slug.ts'
+import { ceilingOn } from '../../mail/warm-up-days.ts'
 import { email, line, text, timestamp } from '../../operations/schemas.ts'
 
 export const ListType = z.enum(['newsletter', 'waitlist', 'announcement'])
@@ -15,6 +16,8 @@ export interface ListRow {
   description: string | null
   mailbox_id: MailboxId
   mailbox_address: string
+  /** When the domain that it sends from began to be used, if that was new to receivers. */
+  warming_since: Date | null
   sender_name: string | null
   reply_to: string | null
   confirmation_message: string | null
@@ -108,15 +111,22 @@ export const ListChanges = z.object({
 })
 
 /** Until a domain of its own is set up, a list sends from its mailbox. */
-const sender = (row: ListRow) => ({ sender_email: row.mailbox_address, sender_domain_status: null, warmup_status: null })
+const sender = (row: ListRow, now: Date) => ({
+  sender_email: row.mailbox_address,
+  sender_domain_status: null,
+  warmup_status: warmUpStatusOf(row.warming_since, now),
+})
 
-export const toListSummary = (row: ListSummaryRow): z.output<typeof ListSummary> => ({
+const warmUpStatusOf = (warming_since: Date | null, now: Date): z.output<typeof senderFields.warmup_status> =>
+  warming_since === null ? null : ceilingOn(warming_since, now) === null ? 'complete' : 'warming'
+
+export const toListSummary = (row: ListSummaryRow, now: Date): z.output<typeof ListSummary> => ({
   ...row,
-  ...sender(row),
+  ...sender(row, now),
   signals: { to_approve: row.to_approve, scheduled: row.scheduled, drafts: row.drafts, sending: row.sending },
 })
 
-export const toListDetail = (row: ListRow): z.output<typeof ListDetail> => ({ ...row, ...sender(row), sender_domain: null })
+export const toListDetail = (row: ListRow, now: Date): z.output<typeof ListDetail> => ({ ...row, ...sender(row, now), sender_domain: null })
 
 /** Names without a Latin letter or digit get a plain word; the caller adds a number when taken. */
 export function subdomainOf(name: string): string {

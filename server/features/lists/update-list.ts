@@ -25,9 +25,9 @@ export const updateList = defineOperation({
       const { reply_to, ...changes } = body
       const list = { ...before }
       Object.assign(list, changes, reply_to === undefined ? {} : { reply_to: reply_to?.address ?? null })
-      if (isDeepStrictEqual(list, before)) return toListDetail(before)
+      if (isDeepStrictEqual(list, before)) return toListDetail(before, tx.now)
       await saveList(tx, list)
-      const detail = toListDetail(list)
+      const detail = toListDetail(list, tx.now)
       await publish(tx, caller.project_id, 'list.updated', { list_id: list.id, list: detail })
       return detail
     })

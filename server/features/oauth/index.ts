@@ -5,6 +5,7 @@ import { listApps } from './list-apps.ts'
 export const appOperations: Operation[] = [listApps, deleteApp]
 
 export { isLoopbackUri } from './client-rules.ts'
+export { createMetadataFetch } from './metadata-fetch.ts'
 export { apiAudiences, resourcesOf } from './oauth.ts'
 export { createOAuthAuthenticate } from './oauth-caller.ts'
 export { deleteGrantOf, insertGrant, listGrantsOf, takeRegistration } from './oauth-queries.ts'

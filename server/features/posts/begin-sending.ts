@@ -1,21 +1,24 @@
 import { invalid, notFound } from '../../base/errors.ts'
 import type { BroadcastId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
-import { startBroadcast } from '../../delivery/control.ts'
+import { numberPress, startBroadcast } from '../../delivery/control.ts'
 import { publish } from '../../events/publish.ts'
 import type { Services } from '../../operations/context.ts'
 import { findList } from '../lists/index.ts'
 import { postEventData, refuseEmpty, refuseUnless } from './post.ts'
-import { broadcastSourceOf, type Issue } from './post-frame.ts'
+import { broadcastSourceOf, type CompiledIssue, type Issue, refuseChanged } from './post-frame.ts'
 import { findPost, type PostKey, saveState } from './post-queries.ts'
 
 export interface Sendable extends Issue {
   /** Whoever is subscribed now. */
   recipients: number
+  /** And nobody who joins later. */
+  activation: number
 }
 
 /** What stands in the way of sending is said before anything is booked. */
 export async function findSendable(db: Queryable, key: PostKey): Promise<Sendable> {
+  const activation = await numberPress(db)
   const list = await findList(db, key)
   const post = await findPost(db, key)
   if (!list || !post) throw notFound('post')
@@ -23,18 +26,20 @@ export async function findSendable(db: Queryable, key: PostKey): Promise<Sendabl
   refuseEmpty(post)
   const recipients = list.subscriber_count
   if (recipients === 0) throw invalid('list', 'has no active subscribers: there is nobody to send to')
-  return { post, list, recipients }
+  return { post, list, recipients, activation }
 }
 
 /** The post is locked, and what is to be sent is booked. From the commit on the engine has it; it says `sent` when all is done. */
 export async function beginSending(
   services: Pick<Services, 'config'>,
   tx: Transaction,
-  { post, list, recipients, reservation_id }: Sendable & { reservation_id: string },
+  { post, list, recipients, activation, compiled, reservation_id }: Sendable & { compiled: CompiledIssue; reservation_id: string },
 ): Promise<BroadcastId> {
   const source = broadcastSourceOf(services, { list, post }, tx.now)
+  refuseChanged(compiled, source)
   const { project_id, list_id, id: post_id } = post
-  const broadcast_id = await startBroadcast(tx, { project_id, list_id, post_id, source, recipients, reservation_id })
+  const broadcast = { project_id, list_id, post_id, source, compiled: compiled.parts, recipients, activation, reservation_id }
+  const broadcast_id = await startBroadcast(tx, broadcast)
   // It is not waiting for its time any more. Whoever may send has approved it.
   const status = post.status === 'scheduled' ? 'draft' : post.status
   await saveState(tx, { ...post, status, scheduled_at: null, needs_approval: false, broadcast_id })

@@ -44,9 +44,12 @@ const actions: Record<string, { event: string; from: Record<string, object> }> =
   },
   pause: {
     event: 'post.paused',
-    from: { sending: { status: 'draft', sending: true, broadcast: { status: 'paused', reason: 'Paused by hand' } } },
+    from: { sending: { status: 'draft', sending: true, broadcast: { status: 'paused', reason: 'Paused by hand', warm_up: null } } },
   },
-  resume: { event: 'post.resumed', from: { paused: { status: 'draft', sending: true, broadcast: { status: 'sending', reason: null } } } },
+  resume: {
+    event: 'post.resumed',
+    from: { paused: { status: 'draft', sending: true, broadcast: { status: 'sending', reason: null, warm_up: null } } },
+  },
   abort: {
     event: 'post.cancelled',
     from: { sending: { status: 'sent', sending: false }, paused: { status: 'sent', sending: false } },

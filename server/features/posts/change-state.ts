@@ -23,5 +23,5 @@ export const changeState = ({ database }: Pick<Context, 'database'>, key: PostKe
     if (!change) throw invalid('status', 'has changed in this moment; look at the post and try again')
     await saveState(tx, { ...post, ...change })
     await publish(tx, key.project_id, event, postEventData(post))
-    return toPostDetail((await findPost(tx, key))!) // locked above, and still there
+    return toPostDetail((await findPost(tx, key))!, tx.now) // locked above, and still there
   })

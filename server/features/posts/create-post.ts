@@ -24,17 +24,17 @@ export const createPost = defineOperation({
   status: 201,
   errors: ['not_found'],
 
-  async run({ database, caller }, { params, body }) {
+  async run({ database, caller, compiler }, { params, body }) {
     const { body_html = null, body_text = null, body_markdown = null, preview_text = null, subject } = body
     const content = { subject, preview_text, body_html, body_text, body_markdown }
-    refuseBrokenTemplates(content)
+    await refuseBrokenTemplates({ compiler }, caller.project_id, content)
     return database.transaction(async (tx) => {
       const key = { project_id: caller.project_id, list_id: params.listId }
       if (!(await holdList(tx, key))) throw notFound('list')
       const needs_approval = await needsApproval(tx, caller)
       const post = await insertPost(tx, { ...key, ...content, needs_approval, created_by: caller.user_id })
       await publish(tx, caller.project_id, 'post.created', postEventData(post))
-      return toPostDetail(post)
+      return toPostDetail(post, tx.now)
     })
   },
 })

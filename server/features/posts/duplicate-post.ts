@@ -27,7 +27,7 @@ export const duplicatePost = defineOperation({
       const needs_approval = await needsApproval(tx, caller)
       const post = await insertPost(tx, { ...key, ...copied, needs_approval, created_by: caller.user_id })
       await publish(tx, caller.project_id, 'post.created', postEventData(post))
-      return toPostDetail(post)
+      return toPostDetail(post, tx.now)
     })
   },
 })

@@ -14,9 +14,9 @@ export const getPost = defineOperation({
   status: 200,
   errors: ['not_found'],
 
-  async run({ database, caller }, { params }) {
+  async run({ database, clock, caller }, { params }) {
     const post = await findPost(database, keyOf(caller, params))
     if (!post) throw notFound('post')
-    return toPostDetail(post)
+    return toPostDetail(post, clock.now())
   },
 })

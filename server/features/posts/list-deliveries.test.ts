@@ -102,6 +102,18 @@ test('the same as CSV', async () => {
   assert.deepEqual(await project.events(), [])
 })
 
+test('a cell that a spreadsheet would run is text, and what is no status is refused', async () => {
+  const { project, path } = await newSentPost(app, ['bounced'])
+  await app.services.database.run`
+    update deliveries set email = '=cmd@example.org', reason = '+1+1, "quoted"' where project_id = ${project.id}`
+  const { body } = await project.get(`${path}/deliveries/export`)
+  assert.match((body as string).split('\r\n')[1] as string, /^'=cmd@example\.org,bounced,1,550,5\.1\.1,"'\+1\+1, ""quoted""",/)
+  const refused = await project.get(`${path}/deliveries/export?status=sent`)
+  assert.equal(refused.status, 422)
+  assert.match(refused.body.error.message, /^status: /)
+  assert.deepEqual(await project.events(), [])
+})
+
 test('more than one page is exported, each once', async () => {
   const { project, path } = await newSentPost(app, ['delivered'])
   await app.services.database.run`

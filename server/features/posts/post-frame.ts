@@ -1,12 +1,13 @@
-import { invalid } from '../../base/errors.ts'
-import { formatId } from '../../base/ids.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { ApiError, invalid } from '../../base/errors.ts'
+import { formatId, type ProjectId } from '../../base/ids.ts'
 import type { BroadcastSource } from '../../delivery/control.ts'
 import {
-  checkTemplates,
+  type CompiledParts,
+  CompilerBusy,
   type Frame,
   type PostSource,
   type Preview,
-  previewOf,
   type Recipient,
   TemplateError,
 } from '../../mail/compile/index.ts'
@@ -14,6 +15,7 @@ import type { Services } from '../../operations/context.ts'
 import type { ListRow } from '../lists/index.ts'
 import type { PostRow } from './post.ts'
 import type { PostContent } from './post-queries.ts'
+import { findFirstReader, someReader } from './reader.ts'
 
 /** Gmail's Postmaster Tools want a last part that stays the same, of 5 to 15 letters. */
 const senderId = 'posthaste'
@@ -33,6 +35,12 @@ export const postSourceOf = (post: PostContent): PostSource => ({
   markdown: post.body_markdown,
 })
 
+/**
+ * Whether mail to MAIL_DOMAIN reaches `applyBackchannelMail`. Until there is a role that receives mail, nobody would read what is sent to
+ * the address in List-Unsubscribe, and a way out that leads nowhere is worse than none.
+ */
+const receivesMail: boolean = false
+
 /** What a list and this installation put around every post: sender, links, addresses. `{token}` is each recipient's own. */
 export function frameOf({ config }: Pick<Services, 'config'>, { list, post }: Issue, date: Date): Frame {
   const { PUBLIC_URL, MAIL_DOMAIN } = config
@@ -49,7 +57,7 @@ export function frameOf({ config }: Pick<Services, 'config'>, { list, post }: Is
       click: `${PUBLIC_URL}/c/{token}/{link}`,
       open: `${PUBLIC_URL}/o/{token}.gif`,
     },
-    mail: { return_path: `b+{token}@${MAIL_DOMAIN}`, unsubscribe: `unsubscribe+{token}@${MAIL_DOMAIN}` },
+    mail: { return_path: `b+{token}@${MAIL_DOMAIN}`, unsubscribe: receivesMail ? `unsubscribe+{token}@${MAIL_DOMAIN}` : null },
     feedback_id: `${formatId('post', post.id)}:${formatId('lst', list.id)}:broadcast:${senderId}`,
     message_id_domain: MAIL_DOMAIN,
     date,
@@ -62,19 +70,57 @@ export const broadcastSourceOf = (services: Pick<Services, 'config'>, issue: Iss
   frame: frameOf(services, issue, date),
 })
 
+type WithCompiler = Pick<Services, 'compiler'>
+
 /** 422 with the line and the column of the first merge tag that does not work. */
-export const refuseBrokenTemplates = (content: PostContent): void => naming(() => checkTemplates(postSourceOf(content)))
+export const refuseBrokenTemplates = ({ compiler }: WithCompiler, project_id: ProjectId, content: PostContent): Promise<void> =>
+  naming(compiler.check(project_id, postSourceOf(content)))
 
-/** The post as one reader gets it, not encoded for the wire. */
-export const renderFor = (services: Pick<Services, 'config' | 'clock'>, issue: Issue, reader: Recipient): Preview =>
-  naming(() => previewOf(postSourceOf(issue.post), frameOf(services, issue, services.clock.now()), reader))
+/** The post as readers get it, not encoded for the wire. */
+export const renderFor = (
+  services: WithCompiler & Pick<Services, 'config' | 'clock'>,
+  issue: Issue,
+  readers: Recipient[],
+): Promise<Preview[]> => naming(services.compiler.preview(issue.post.project_id, issueOf(services, issue), readers))
 
-/** Some mistakes show only when a template is filled in: a loop that does not end, say. */
-function naming<Result>(work: () => Result): Result {
+/** A post put together, and what it was made from. */
+export interface CompiledIssue {
+  from: { source: PostSource; frame: Frame }
+  parts: CompiledParts
+}
+
+/** Filled in for its first reader as well: what cannot be sent is told before anything is booked. */
+export async function compileIssue(
+  services: WithCompiler & Pick<Services, 'config' | 'clock' | 'database'>,
+  issue: Issue,
+): Promise<CompiledIssue> {
+  const { project_id, list_id } = issue.post
+  const reader = (await findFirstReader(services.database, { project_id, list_id })) ?? someReader
+  const from = issueOf(services, issue)
+  return { from, parts: await naming(services.compiler.compile(project_id, from, reader)) }
+}
+
+/** Compiling takes its time, and takes it before the transaction: what was changed meanwhile has to be compiled anew. */
+export function refuseChanged({ from }: CompiledIssue, { post, frame }: BroadcastSource): void {
+  if (isDeepStrictEqual(from, { source: post, frame: { ...frame, date: from.frame.date } })) return
+  throw new ApiError('conflict', 'The post or its list was changed in this very moment. Look at it once more, and send it again.')
+}
+
+const issueOf = (services: Pick<Services, 'config' | 'clock'>, issue: Issue) => ({
+  source: postSourceOf(issue.post),
+  frame: frameOf(services, issue, services.clock.now()),
+})
+
+/** Some mistakes show only when a post is put together: a loop that does not end, say. */
+async function naming<Result>(work: Promise<Result>): Promise<Result> {
   try {
-    return work()
+    return await work
   } catch (error) {
     if (error instanceof TemplateError) throw invalid(error.field, error.message)
+    if (error instanceof CompilerBusy)
+      throw new ApiError('service_unavailable', 'Too many posts are being put together just now. Try again in a few seconds.', {
+        headers: { 'retry-after': '5' },
+      })
     throw error
   }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { invalid } from '../../base/errors.ts'
 import { type BroadcastId, idOf, type ListId, type PostId, type ProjectId, type UserId } from '../../base/ids.ts'
+import { type WarmUpRow, warmUpToday } from '../../mail/warm-up-days.ts'
 import { line, text, timestamp } from '../../operations/schemas.ts'
 
 /**
@@ -40,6 +41,10 @@ export interface PostRow extends PostHead {
   published_at: Date | null
   broadcast_id: BroadcastId | null
   broadcast_reason: string | null
+  /** Of the domain that the broadcast is from, if it is or was new to receivers. */
+  warming_since: Date | null
+  warm_up_counted_from: Date | null
+  warm_up_sent: number | null
   delivered: number | null
   opened: number | null
   clicked: number | null
@@ -120,6 +125,14 @@ export const PostSummary = z
 
 const count = z.int()
 
+const WarmUp = z
+  .object({
+    ceiling: count.meta({ description: 'What the sending domain may send today, all its mail together; twice as much each day' }),
+    sent_today: count,
+    continues_at: timestamp.nullable().meta({ description: 'When the rest goes out; null while there is room today' }),
+  })
+  .meta({ id: 'WarmUp' })
+
 export const PostDetail = z
   .object({
     id: idOf('post'),
@@ -139,7 +152,11 @@ export const PostDetail = z
     created_at: timestamp,
     sent_at: timestamp.nullable(),
     broadcast: z
-      .object({ status: BroadcastStatus, reason: z.string().nullable().meta({ description: 'Why it is paused, in words' }) })
+      .object({
+        status: BroadcastStatus,
+        reason: z.string().nullable().meta({ description: 'Why it is paused, in words' }),
+        warm_up: WarmUp.nullable().meta({ description: 'Set while it is on its way from a domain that is new to receivers' }),
+      })
       .optional()
       .meta({ description: 'The newest send; left out while there was none' }),
     stats: z
@@ -180,12 +197,19 @@ const isSending = (post: PostHead): boolean => ['sending', 'paused'].includes(st
 
 export const toPostSummary = (row: PostHead): z.output<typeof PostSummary> => ({ ...row, sending: isSending(row) })
 
-export const toPostDetail = (row: PostRow): z.output<typeof PostDetail> => ({
+export const toPostDetail = (row: PostRow, now: Date): z.output<typeof PostDetail> => ({
   ...row,
   sending: isSending(row),
-  broadcast: row.broadcast_status === null ? undefined : { status: row.broadcast_status, reason: row.broadcast_reason },
+  broadcast:
+    row.broadcast_status === null ? undefined : { status: row.broadcast_status, reason: row.broadcast_reason, warm_up: warmUpOf(row, now) },
   stats: row.broadcast_status === null ? undefined : statsOf(row),
 })
+
+function warmUpOf(row: PostRow, now: Date): z.output<typeof WarmUp> | null {
+  const { warming_since: started_at, warm_up_counted_from: counted_from, warm_up_sent: sent } = row
+  if (!isSending(row) || started_at === null || counted_from === null || sent === null) return null
+  return warmUpToday({ started_at, counted_from, sent } satisfies WarmUpRow, now)
+}
 
 const statsOf = ({ recipients, delivered, opened, clicked, bounced }: PostRow) => ({
   recipients: recipients ?? 0,

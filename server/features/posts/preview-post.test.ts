@@ -101,6 +101,43 @@ test('test copies go to each address once, say what they are, and count', async 
   assert.deepEqual(await project.events(), [])
 })
 
+test('a test copy has the fields of a list’s mail, as readers get them, and its way out leads nowhere', async () => {
+  const { project, list, path } = await newPost(app, { subscribers: 1, body: { body_html: '<p>Hi</p>' } })
+  await project.patch(`/lists/${list.id}`, { name: 'Ünï "News", weekly: a name that is long enough to be folded' })
+  const to = newAddress()
+  await project.post(`${path}/test`, { to: [to] })
+  const copy = await until('the copy', async () => (await capturedFor(app, to))[0])
+  await project.post(`${path}/send`)
+  const real = await until('the real one', async () => (await capturedFor(app, 'reader-1@example.org')).at(-1))
+  const listFieldsIn = ({ headers }: typeof copy) =>
+    headers
+      .filter(({ key }) => /^(list-|feedback-id)/.test(key))
+      .map(({ key, value }) => `${key}: ${value.replace(/(?<=[/+])\w{52}/g, 'preview')}`)
+      .sort()
+  assert.deepEqual(listFieldsIn(copy), listFieldsIn(real))
+  assert.equal(listFieldsIn(copy).length, 5)
+  const link = /<(http[^>]+)>/.exec(copy.headers.find(({ key }) => key === 'list-unsubscribe')?.value ?? '')?.[1] as string
+  assert.equal((await fetch(link, { method: 'POST', body: 'List-Unsubscribe=One-Click' })).status, 404)
+  assert.equal((await project.get(`/lists/${list.id}/subscribers`)).body[0].status, 'active')
+})
+
+test('one address gets a few test copies an hour, whatever the plan has room for', async () => {
+  const { project, path } = await newPost(app)
+  const [to, other] = [newAddress(), newAddress()]
+  const ask = (...addresses: string[]) => project.post(`${path}/test`, { to: addresses })
+  const answers = await Promise.all(Array.from({ length: 15 }, () => ask(to)))
+  assert.equal(answers.filter(({ status }) => status === 200).length, 10)
+  await project.events()
+  const full = await ask(other, to.toUpperCase())
+  assert.deepEqual([full.status, full.body.error.code, full.headers.get('retry-after')], [429, 'rate_limited', '600'])
+  assert.match(full.body.error.message, /^to\[1\]: has got 10 test copies within the hour/)
+  assert.equal((await project.get('/usage')).body.emails_sent, 10, 'what was refused is not counted')
+  assert.deepEqual(await project.events(), [])
+  assert.equal((await ask(other)).status, 200)
+  app.clock.advance(3_601_000)
+  assert.equal((await ask(to)).status, 200)
+})
+
 test('test copies are refused where they cannot go, and nothing is sent', async () => {
   const { project, path } = await newPost(app)
   const suppressed = newAddress()

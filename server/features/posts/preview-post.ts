@@ -28,6 +28,7 @@ export const previewPost = defineOperation({
     if (!list || !post) throw notFound('post')
     const reader = query.subscriber_id ? await findReader(context.database, { ...key, subscriber_id: query.subscriber_id }) : someReader
     if (!reader) throw notFound('subscriber')
-    return renderFor(context, { list, post }, reader)
+    const [preview] = await renderFor(context, { list, post }, [reader])
+    return preview! // one reader, one preview
   },
 })

@@ -2,16 +2,21 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { credentialFor, useUp } from '../../../tests/support/payable.ts'
 import { startApp } from '../../../tests/support/posthaste.ts'
-import { addPostInFlight, newList, newPost, newSentPost } from '../../../tests/support/posts.ts'
+import { addPostInFlight, importReaders, newList, newPost, newSentPost } from '../../../tests/support/posts.ts'
 import type { TestProject } from '../../../tests/support/project.ts'
+import { expandOne } from '../../delivery/broadcast/expand.ts'
+import { pageUnreleased, releaseUnused } from '../usage/index.ts'
 import { lookAfterBroadcasts } from './index.ts'
 
-/** Without a sender: what is queued again stays there. */
+/** Without a sender: the tests queue again what is to be, and it stays there. */
 const app = await startApp({ ROLES: 'http,consumers' })
 const { database } = app.services
 
 const retry = (project: TestProject, path: string, headers: Record<string, string> = {}) =>
   project.request('POST', `${path}/deliveries/retry`, { headers })
+const queueAll = async () => {
+  while (await expandOne(database));
+}
 const statuses = async (project: TestProject, path: string): Promise<string[]> =>
   (await project.get(`${path}/deliveries`)).body.map(({ status }: { status: string }) => status)
 const sentBy = async (project: TestProject): Promise<number> => (await project.get('/usage')).body.emails_sent
@@ -23,15 +28,13 @@ test('what failed is queued again and booked again; the rest stays as it is', as
   assert.equal(await sentBy(project), 5)
   const { status, body } = await retry(project, path)
   assert.deepEqual([status, body], [202, { retried: 2 }])
+  await queueAll()
   assert.deepEqual(await statuses(project, path), ['delivered', 'queued', 'bounced', 'queued', 'complained'])
   assert.equal(await sentBy(project), 5)
   const data = { post_id: post.id, list_id: list.id, subject: 'Hello' }
   assert.deepEqual(await project.eventsWithData(), [{ type: 'post.resumed', data }])
   const { body: now } = await project.get(path)
-  assert.deepEqual(
-    [now.status, now.sending, now.broadcast, now.sent_at],
-    ['sent', true, { status: 'sending', reason: null }, before.sent_at],
-  )
+  assert.deepEqual([now.status, now.sending, now.broadcast.status, now.sent_at], ['sent', true, 'sending', before.sent_at])
   const due = await database.many`
     select attempts from deliveries where project_id = ${project.id} and status = 'queued' and settled_at is null and next_attempt_at <= ${app.clock.now()}`
   assert.deepEqual(due, [{ attempts: 0 }, { attempts: 0 }])
@@ -48,6 +51,7 @@ test('who has left since is not written to', async () => {
   await project.patch(`/lists/${list.id}/subscribers/${subscribers[0].id}`, { status: 'unsubscribed' })
   await project.events()
   assert.deepEqual((await retry(project, path)).body, { retried: 1 })
+  await queueAll()
   assert.deepEqual((await statuses(project, path)).sort(), ['failed', 'queued'])
   assert.deepEqual(await project.events(), ['post.resumed'])
 })
@@ -106,4 +110,51 @@ test('of ten who try at once, one does', async () => {
   assert.deepEqual(answers.map(({ status }) => status).sort(), [202, ...Array.from({ length: 9 }, () => 422)])
   assert.equal(await sentBy(project), 3)
   assert.deepEqual(await project.events(), ['post.resumed'])
+})
+
+test('whoever saw the last round end, and comes late to give back what it left, does not give back what the next has booked', async () => {
+  const { project, path } = await newSentPost(app, ['failed', 'failed'])
+  const over = (await pageUnreleased(database, 50)).find(({ project_id }) => project_id === project.id)
+  assert.ok(over)
+  assert.equal((await retry(project, path)).status, 202)
+  await database.transaction((tx) => releaseUnused(tx, over))
+  assert.equal(await sentBy(project), 2)
+})
+
+test('thousands are queued again in pieces, each once; who left meanwhile is not, and the end gives back what is over', async () => {
+  const { project, list, path } = await newPost(app)
+  await importReaders(project, list.id, 12_000)
+  assert.equal((await project.post(`${path}/send`)).status, 202)
+  await queueAll()
+  await database.run`update deliveries set status = 'failed', attempts = 9, settled_at = now() where project_id = ${project.id}`
+  await database.run`
+    update broadcasts set status = 'done', finished_at = now(), failed = recipients where project_id = ${project.id}`
+  await database.run`update posts set status = 'sent', sent_at = now() where project_id = ${project.id}`
+  await lookAfterBroadcasts(app.services)
+  assert.equal(await sentBy(project), 0)
+  await project.events()
+
+  assert.deepEqual((await retry(project, path)).body, { retried: 12_000 })
+  assert.equal(await sentBy(project), 12_000)
+  const queued = async () =>
+    (await database.first<{ count: number }>`
+      select count(*) from deliveries where project_id = ${project.id} and status = 'queued'`)!.count // always a row
+  assert.notEqual(await expandOne(database), null)
+  assert.equal(await queued(), 5_000)
+  // Of those, one fails once more; of those that wait, two leave.
+  await database.run`
+    update deliveries set status = 'failed' where project_id = ${project.id} and id = (
+      select id from deliveries where project_id = ${project.id} and status = 'queued' limit 1)`
+  await database.run`update broadcasts set failed = failed + 1 where project_id = ${project.id}`
+  await database.run`
+    update subscribers set status = 'unsubscribed' where project_id = ${project.id} and email in ('reader-11000@example.org', 'reader-11001@example.org')`
+  const open = () => database.first<Record<string, unknown>>`
+    select is_expanded, retry_left, failed, forgiven_settled from broadcasts where project_id = ${project.id}`
+  assert.deepEqual(await open(), { is_expanded: false, retry_left: 7_000, failed: 7_001, forgiven_settled: 7_000 })
+  assert.equal((await project.post(`${path}/pause`)).status, 200)
+  assert.equal(await expandOne(database), null)
+  assert.equal((await project.post(`${path}/resume`)).status, 200)
+  await queueAll()
+  assert.equal(await queued(), 11_997)
+  assert.deepEqual(await open(), { is_expanded: true, retry_left: 0, failed: 3, forgiven_settled: 3 })
 })

@@ -5,18 +5,19 @@ import type { Queryable } from '../../database/database.ts'
 import { retryFailed } from '../../delivery/control.ts'
 import { publish } from '../../events/publish.ts'
 import type { Context } from '../../operations/context.ts'
-import { Answer, defineOperation } from '../../operations/define-operation.ts'
-import { rememberBegun, takeTurn } from '../../operations/idempotency.ts'
+import { defineOperation } from '../../operations/define-operation.ts'
+import { rememberBegun } from '../../operations/idempotency.ts'
 import { holdList } from '../lists/index.ts'
 import { bookEmails } from '../payments/index.ts'
 import { releaseUnused } from '../usage/index.ts'
+import { beginOnce } from './begin-once.ts'
 import { countRetryable, findRetry } from './delivery-queries.ts'
 import { PostParams, type PostRow, postEventData, refuseUnless } from './post.ts'
 import { findPost, keyOf, lockPost, type PostKey } from './post-queries.ts'
 
 const operation = 'deliveries.retry'
 
-const RetryResult = z.object({ retried: z.int().meta({ description: 'How many are on their way again' }) }).meta({ id: 'RetryResult' })
+const RetryResult = z.object({ retried: z.int().meta({ description: 'How many are tried again' }) }).meta({ id: 'RetryResult' })
 
 export const retryDeliveries = defineOperation({
   id: operation,
@@ -34,42 +35,32 @@ export const retryDeliveries = defineOperation({
 
   async run(context, { params }) {
     const key = keyOf(context.caller, params)
-    if (!(await findPost(context.database, key))) throw notFound('post')
-    // The body is empty whichever post it is: the key stands for this one.
-    const turn = await takeTurn(context, `${operation} ${formatId('post', key.post_id)}`)
-    if (turn.turn === 'repeat') return new Answer(await whatBecame(context, key, turn.result_id), { isRepeat: true, receipt: turn.receipt })
-    try {
-      if (turn.key.begun !== null) {
-        // The first request began it and died before it could say so.
-        await turn.key.finish(turn.key.begun)
-        return new Answer(await whatBecame(context, key, turn.key.begun), { isRepeat: true, receipt: turn.key.receipt })
-      }
-      const { broadcast_id, retried, receipt } = await bookAndRetry(context, key)
-      if (receipt !== null) await turn.key.noteReceipt(receipt)
-      await turn.key.finish(broadcast_id)
-      return new Answer({ retried }, { receipt })
-    } catch (error) {
-      // When not even that works, the lease runs out; what went wrong first tells more.
-      await turn.key.giveBack().catch(() => {})
-      throw error
-    }
+    return beginOnce(context, {
+      operation,
+      key,
+      begin: () => bookAndRetry(context, key),
+      whatBecame: (broadcast_id) => whatBecame(context, key, broadcast_id),
+    })
   },
 })
 
 /** What is not booked is not sent again, and what is not sent again is not booked: one transaction. */
 async function bookAndRetry(context: Context, key: PostKey) {
-  const { count } = await findRetryable(context.database, key)
+  const { count, broadcast_id: last } = await findRetryable(context.database, key)
+  // It lets go of one reservation before it takes another, if the end of the last round was not seen to yet. Apart from the booking: the
+  // month is what a transaction takes last, and once.
+  await context.database.transaction((tx) => releaseUnused(tx, { project_id: key.project_id, id: last }))
   const purchase = { operation, target: formatId('post', key.post_id), count }
   const { result, receipt } = await bookEmails(context, purchase, async (tx, reservation_id) => {
     if (!(await holdList(tx, key)) || !(await lockPost(tx, key))) throw notFound('post')
-    const { post, broadcast_id } = await findRetryable(tx, key)
+    const { post, broadcast_id, count: left } = await findRetryable(tx, key)
     const { project_id, post_id } = key
-    // It lets go of one reservation before it takes another, if the end of the last round was not seen to yet.
-    await releaseUnused(tx, { project_id, id: broadcast_id })
-    const retried = await retryFailed(tx, { project_id, post_id, reservation_id, count })
+    const retried = Math.min(count, left)
+    if (!(await retryFailed(tx, { project_id, post_id, reservation_id, booked: count, count: retried })))
+      throw invalid('status', 'has changed in this moment; look at the post and try again')
     await publish(tx, project_id, 'post.resumed', postEventData(post))
     await rememberBegun(tx, context, broadcast_id)
-    return { broadcast_id, retried }
+    return { broadcast_id, result: { retried } }
   })
   return { ...result, receipt }
 }

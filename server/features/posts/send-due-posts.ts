@@ -8,8 +8,9 @@ import type { Services } from '../../operations/context.ts'
 import { sendNotice } from '../identity/index.ts'
 import { holdList } from '../lists/index.ts'
 import { reserveEmails } from '../usage/index.ts'
-import { beginSending, findSendable, type Sendable } from './begin-sending.ts'
+import { beginSending, findSendable } from './begin-sending.ts'
 import { type PostRow, postEventData } from './post.ts'
+import { type CompiledIssue, compileIssue } from './post-frame.ts'
 import { findOwnerAddress, findPost, type PostKey, pageDuePosts, saveState, tryLockPost } from './post-queries.ts'
 
 const batch = 50
@@ -36,20 +37,31 @@ export async function sendDuePosts(services: Services): Promise<boolean> {
 
 /** With the rights of the project: nobody is asking. */
 async function sendDuePost(services: Services, key: PostKey): Promise<void> {
+  const compiled = await compileDue(services, key)
   await services.database.transaction(async (tx) => {
     if (!(await holdList(tx, key)) || !(await tryLockPost(tx, key))) return
     const post = await findPost(tx, key)
     // Cancelled, moved or sent by hand in the moment between.
     if (post?.status !== 'scheduled' || post.scheduled_at === null || post.scheduled_at > tx.now) return
-    const problem = await begin(services, tx, key)
+    const problem = typeof compiled === 'string' ? compiled : await begin(services, tx, { ...key, compiled })
     if (problem !== null) await returnToDraft(services, tx, { post, problem })
     const target = { listId: formatId('lst', key.list_id), postId: formatId('post', key.post_id) }
     await leaveAuditRow(tx, { project_id: key.project_id, operation: 'posts.send', caller: null, target, request_id: 'posts.due' })
   })
 }
 
+/** What stands in the way, in words, where something does. */
+const compileDue = async (services: Services, key: PostKey): Promise<CompiledIssue | string> => {
+  try {
+    return await compileIssue(services, await findSendable(services.database, key))
+  } catch (error) {
+    return asProblem(error)
+  }
+}
+
 /** Null when it is on its way, else what stands in the way, in words. */
-async function begin(services: Services, tx: Transaction, key: PostKey): Promise<string | null> {
+async function begin(services: Services, tx: Transaction, due: PostKey & { compiled: CompiledIssue }): Promise<string | null> {
+  const { compiled, ...key } = due
   const sendable = await findSendable(tx, key).catch(asProblem)
   if (typeof sendable === 'string') return sendable
   const { project_id } = key
@@ -58,11 +70,11 @@ async function begin(services: Services, tx: Transaction, key: PostKey): Promise
     const why = reserved.outcome === 'limit_exceeded' ? 'The plan has no room left for this month' : 'The monthly cap on overage is reached'
     return `${why}: ${reserved.excess} of ${sendable.recipients} e-mails did not fit.`
   }
-  await beginSending(services, tx, { ...sendable, reservation_id: reserved.reservation_id })
+  await beginSending(services, tx, { ...sendable, compiled, reservation_id: reserved.reservation_id })
   return null
 }
 
-function asProblem(error: unknown): string | Sendable {
+function asProblem(error: unknown): string {
   if (error instanceof ApiError && error.code === 'validation_error') return error.message
   throw error
 }

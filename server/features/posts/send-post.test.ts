@@ -45,13 +45,13 @@ test('a draft is on its way with the words, the sender and the people of this mo
       click: `${app.url}/c/{token}/{link}`,
       open: `${app.url}/o/{token}.gif`,
     },
-    mail: { return_path: 'b+{token}@posthaste.test', unsubscribe: 'unsubscribe+{token}@posthaste.test' },
+    mail: { return_path: 'b+{token}@posthaste.test', unsubscribe: null },
     feedback_id: `${post.id}:${list.id}:broadcast:posthaste`,
     message_id_domain: 'posthaste.test',
   })
 
   const { body: detail } = await project.get(path)
-  assert.deepEqual([detail.status, detail.sending, detail.broadcast], ['draft', true, { status: 'sending', reason: null }])
+  assert.deepEqual([detail.status, detail.sending, detail.broadcast], ['draft', true, { status: 'sending', reason: null, warm_up: null }])
   assert.deepEqual(detail.stats, { recipients: 2, delivered: 0, opened: 0, clicked: 0, bounced: 0 })
 })
 

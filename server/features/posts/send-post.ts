@@ -2,12 +2,14 @@ import { z } from 'zod'
 import { notFound } from '../../base/errors.ts'
 import { type BroadcastId, formatId } from '../../base/ids.ts'
 import type { Context } from '../../operations/context.ts'
-import { Answer, defineOperation } from '../../operations/define-operation.ts'
-import { rememberBegun, takeTurn } from '../../operations/idempotency.ts'
+import { defineOperation } from '../../operations/define-operation.ts'
+import { rememberBegun } from '../../operations/idempotency.ts'
 import { holdList } from '../lists/index.ts'
 import { bookEmails } from '../payments/index.ts'
+import { beginOnce } from './begin-once.ts'
 import { beginSending, findSendable } from './begin-sending.ts'
 import { PostParams, type PostState, stateOf } from './post.ts'
+import { compileIssue } from './post-frame.ts'
 import { findPost, findSend, keyOf, lockPost, type PostKey } from './post-queries.ts'
 
 const operation = 'posts.send'
@@ -35,42 +37,30 @@ export const sendPost = defineOperation({
 
   async run(context, { params }) {
     const key = keyOf(context.caller, params)
-    if (!(await findPost(context.database, key))) throw notFound('post')
-    // The body is empty whichever post it is: the key stands for this one.
-    const turn = await takeTurn(context, `${operation} ${formatId('post', key.post_id)}`)
-    if (turn.turn === 'repeat') return new Answer(await whatBecame(context, key, turn.result_id), { isRepeat: true, receipt: turn.receipt })
-    try {
-      if (turn.key.begun !== null) {
-        // The first request began it and died before it could say so.
-        await turn.key.finish(turn.key.begun)
-        return new Answer(await whatBecame(context, key, turn.key.begun), { isRepeat: true, receipt: turn.key.receipt })
-      }
-      const { broadcast_id, recipients, receipt } = await bookAndBegin(context, key)
-      if (receipt !== null) await turn.key.noteReceipt(receipt)
-      await turn.key.finish(broadcast_id)
-      return new Answer({ status: 'sending' satisfies PostState, recipients }, { receipt })
-    } catch (error) {
-      // When not even that works, the lease runs out; what went wrong first tells more.
-      await turn.key.giveBack().catch(() => {})
-      throw error
-    }
+    return beginOnce(context, {
+      operation,
+      key,
+      begin: () => bookAndBegin(context, key),
+      whatBecame: (broadcast_id) => whatBecame(context, key, broadcast_id),
+    })
   },
 })
 
 /** Booking and beginning are one transaction: what is not booked is not sent, and what is not sent is not booked. */
 async function bookAndBegin(context: Context, key: PostKey) {
-  const { recipients } = await findSendable(context.database, key)
+  const { recipients, activation, ...issue } = await findSendable(context.database, key)
+  const compiled = await compileIssue(context, issue)
   const purchase = { operation, target: formatId('post', key.post_id), count: recipients }
   const { result, receipt } = await bookEmails(context, purchase, async (tx, reservation_id) => {
     // Whoever deletes the list waits for us, and whoever sends at the same time finds it on its way.
     if (!(await holdList(tx, key)) || !(await lockPost(tx, key))) throw notFound('post')
-    // Who joins between the count and now is sent to and not booked: a handful, over which nobody should wait for a lock.
-    const sendable = { ...(await findSendable(tx, key)), recipients, reservation_id }
+    // Who has joined since the count gets nothing: a payment may lie between, and nobody more is booked.
+    const sendable = { ...(await findSendable(tx, key)), recipients, activation, compiled, reservation_id }
     const broadcast_id = await beginSending(context, tx, sendable)
     await rememberBegun(tx, context, broadcast_id)
     return broadcast_id
   })
-  return { broadcast_id: result, recipients, receipt }
+  return { broadcast_id: result, result: { status: 'sending' satisfies PostState, recipients }, receipt }
 }
 
 async function whatBecame({ database }: Context, key: PostKey, broadcast_id: string): Promise<z.output<typeof SendResult>> {

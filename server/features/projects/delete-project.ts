@@ -1,4 +1,5 @@
 import { ApiError, invalid, notFound } from '../../base/errors.ts'
+import { abortBroadcasts } from '../../delivery/control.ts'
 import { publish } from '../../events/publish.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
 import { findInstance } from '../identity/index.ts'
@@ -37,6 +38,8 @@ export const deleteProject = defineOperation({
       await markProjectDeleted(tx, project_id)
       await endAccess(tx, project_id)
       await freeNames(tx, project_id)
+      // After the lists, which whoever begins to send holds.
+      await abortBroadcasts(tx, { project_id }, 'the project was deleted')
       await publish(tx, project_id, 'project.deleted', { project_id })
       await jobs.enqueue(tx, purgeProject, { project_id })
     })

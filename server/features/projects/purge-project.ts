@@ -1,6 +1,7 @@
 import type { ProjectId } from '../../base/ids.ts'
 import type { Database } from '../../database/database.ts'
 import { defineJob } from '../../jobs/jobs.ts'
+import { releaseUnused, unreleasedOf, untilLetGo } from '../usage/index.ts'
 import { emptyTombstone, isTombstone, tenantTables, unpurgedProjects } from './project-queries.ts'
 
 const chunk = 10_000
@@ -22,6 +23,7 @@ export const purgeProject = defineJob<{ project_id?: ProjectId }>({
 
 async function purge(database: Database, project_id: ProjectId, now: Date): Promise<void> {
   if (!(await isTombstone(database, project_id))) return
+  await giveBack(database, project_id)
   let tables = (await tenantTables(database)).map(({ name }) => name)
   while (tables.length > 0) {
     const blocked: string[] = []
@@ -31,6 +33,12 @@ async function purge(database: Database, project_id: ProjectId, now: Date): Prom
     tables = blocked
   }
   await emptyTombstone(database, project_id)
+}
+
+/** What its broadcasts did not send, while the ledger can still say so: the owner's other projects share the plan, and overage is billed. */
+async function giveBack(database: Database, project_id: ProjectId): Promise<void> {
+  await untilLetGo(database, { project_id })
+  for (const key of await unreleasedOf(database, project_id)) await database.transaction((tx) => releaseUnused(tx, key))
 }
 
 const isUnbilled = 'overage > 0 and billed_at is null'

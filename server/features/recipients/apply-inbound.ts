@@ -8,7 +8,7 @@ import type { Report } from '../../mail/reports/report.ts'
 import { findVerp, parseUnsubscribeAddress, parseVerp } from '../../mail/verp.ts'
 import type { Services } from '../../operations/context.ts'
 import { applyReport } from './apply-report.ts'
-import { findRecipientKey, projectFinder } from './find-recipient.ts'
+import { findMailKey, findRecipientKey, projectFinder, type Shown } from './find-recipient.ts'
 import { addressOf } from './give-up-address.ts'
 import type { RecipientKey } from './recipient.ts'
 import { findRecipient } from './recipient-queries.ts'
@@ -38,8 +38,8 @@ export async function applyBackchannelMail(services: Needs, mail: BackchannelMai
   return applyReply(services, mail)
 }
 
-const keyOf = ({ database, secrets }: Needs, token: string): Promise<RecipientKey | null> =>
-  findRecipientKey({ secrets }, token, projectFinder(database))
+const keyOf = ({ database, secrets }: Needs, shown: Shown): Promise<RecipientKey | null> =>
+  findRecipientKey({ secrets }, shown, projectFinder(database))
 
 /**
  * The address says it all, so the mail may be empty, and a program may have written it for somebody. Nothing is ever sent from that
@@ -48,13 +48,14 @@ const keyOf = ({ database, secrets }: Needs, token: string): Promise<RecipientKe
 async function applyMailto(services: Needs, token: string, mail: BackchannelMail): Promise<Applied> {
   const parts = await readParts(mail.raw)
   if (mail.envelope_from === '' || (parts && automaticKind(parts.headers) === 'bounce')) return null
-  const key = await keyOf(services, token)
+  const key = await keyOf(services, { token, purpose: 'unsubscribe' })
   return key && (await unsubscribeRecipient(services, key)) ? 'unsubscribe' : null
 }
 
+/** The only thing that can be said of any mail of ours; the others are about a subscription. */
 async function applyReportMail(services: Needs, report: Report, mail: BackchannelMail): Promise<Applied> {
   const token = parseVerp(mail.envelope_to) ?? tokenInReport(report, mail.raw)
-  const key = token && (await keyOf(services, token))
+  const key = token && (await findMailKey(services, { token, purpose: 'return_path' }, projectFinder(services.database)))
   if (!key) return null
   await applyReport(services, key, report)
   return report.kind
@@ -71,7 +72,7 @@ async function applyReply(services: Needs, mail: BackchannelMail): Promise<Appli
   const parts = await readParts(mail.raw)
   if (!parts || mail.envelope_from === '' || !isPersons(parts) || !asksToStop(parts)) return null
   const own = parseVerp(mail.envelope_to)
-  const key = own ? await keyOf(services, own) : await keyInQuote(services, parts, mail)
+  const key = own ? await keyOf(services, { token: own, purpose: 'return_path' }) : await keyInQuote(services, parts, mail)
   return key && (await unsubscribeRecipient(services, key)) ? 'unsubscribe' : null
 }
 
@@ -79,14 +80,14 @@ async function keyInQuote(services: Needs, { text, headers }: ReportParts, mail:
   const from = headers.find(({ name }) => name === 'from')?.value ?? ''
   const writers = [/<([^<>]+)>/.exec(from)?.[1] ?? from, mail.envelope_from].map(addressKey)
   for (const token of new Set(tokensIn(text))) {
-    const key = await keyOf(services, token)
+    const key = await keyOf(services, { token, purpose: ['click', 'unsubscribe'] })
     const recipient = key && (await findRecipient(services.database, key))
     if (recipient && writers.includes(addressOf(recipient).key)) return key
   }
   return null
 }
 
-/** A quoted mail has one in every link; a letter full of them is no reply to ours. */
+/** A quoted mail has them in its links, one for those that lead away and one for the way out; a letter full of them is no reply to ours. */
 const maxTokens = 5
 const tokensIn = (text: string): string[] =>
   [...text.matchAll(/[/+]([a-z\d]{52})(?![a-z\d])/gi)]

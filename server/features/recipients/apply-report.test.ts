@@ -6,7 +6,7 @@ import { countsOf, ledgerOf, newSentPost, recipientsOf, suppressionsOf, type Tes
 import { assertCounts } from '../../../tests/support/subscribers.ts'
 import { until } from '../../../tests/support/until.ts'
 import { formatId, newId } from '../../base/ids.ts'
-import type { BounceAction, BounceClass, BounceReport, Complaint } from '../../mail/reports/report.ts'
+import type { BounceAction, BounceClass, BouncedRecipient, BounceReport, Complaint } from '../../mail/reports/report.ts'
 import { applyReport } from './apply-report.ts'
 
 const app = await startApp()
@@ -28,7 +28,7 @@ const bounceOf = (...recipients: [string | null, BounceClass, BounceAction?][]):
 })
 const complaint: Complaint = { kind: 'complaint', feedback_type: 'abuse', address: null, original, user_agent: null, source_ip: null }
 const apply = (project: TestProject, { id }: TestRecipient, report: BounceReport | Complaint) =>
-  applyReport(services, { project_id: project.id, id }, report)
+  applyReport(services, { kind: 'delivery', project_id: project.id, id }, report)
 /** One more post to the same list, sent; its one recipient. */
 async function sendAgain(project: TestProject, listId: string): Promise<TestRecipient> {
   const { body: post } = await project.post(`/lists/${listId}/posts`, { subject: 'Again', body_html: '<p>Hi</p>' })
@@ -112,6 +112,45 @@ test('a complaint unsubscribes and suppresses', async () => {
   await assertCounts(app, project, list.id, { active: 1, unsubscribed: 1 })
   assert.deepEqual(await suppressionsOf(project), [[first.email, 'complaint']])
   assert.deepEqual(await project.events(), ['email.complained', 'subscriber.unsubscribed'])
+})
+
+test('a complaint about a post ends all subscriptions of the project, and none of another’s', async () => {
+  const { project, list, first } = await newSentPost(app)
+  const { body: second } = await project.post('/lists', { name: 'Second' })
+  const { body: third } = await project.post('/lists', { name: 'Third' })
+  await project.post(`/lists/${second.id}/subscribers`, { email: first.email, verified: true })
+  await project.post(`/lists/${third.id}/subscribers`, { email: first.email })
+  const other = await newSentPost(app)
+  await project.events()
+  await apply(project, first, complaint)
+  for (const { id } of [list, second, third]) await assertCounts(app, project, id, { unsubscribed: 1 })
+  assert.deepEqual(await project.events(), ['email.complained', ...Array(3).fill('subscriber.unsubscribed')])
+  await assertCounts(app, other.project, other.list.id, { active: 1 })
+})
+
+test('what came late has the code of what was said then, or none: the yes of before is no answer any more', async () => {
+  const { project, path, recipients } = await newSentPost(app, { subscribers: 3 })
+  await services.database.run`update deliveries set smtp_code = 250 where project_id = ${project.id}`
+  const [told, untold, annoyed] = recipients as [TestRecipient, TestRecipient, TestRecipient]
+  const [hard] = bounceOf([told.email, 'hard']).recipients
+  await apply(project, told, {
+    kind: 'bounce',
+    original,
+    recipients: [{ ...(hard as BouncedRecipient), diagnostic: '550 5.1.1 no such user' }],
+  })
+  await apply(project, untold, bounceOf([untold.email, 'hard']))
+  await apply(project, annoyed, complaint)
+  const codes = async () =>
+    (await project.get(`${path}/deliveries`)).body.map((one: { email: string; status: string; smtp_code: number | null }) => [
+      one.email,
+      one.status,
+      one.smtp_code,
+    ])
+  assert.deepEqual((await codes()).sort(), [
+    [told.email, 'bounced', 550],
+    [untold.email, 'bounced', null],
+    [annoyed.email, 'complained', 250],
+  ])
 })
 
 test('a refusal of the sender or the message is a bounce of the message, never of the address', async () => {

@@ -1,5 +1,6 @@
 import type { DeliveryId, ProjectId } from '../../base/ids.ts'
 import type { Transaction } from '../../database/database.ts'
+import type { Copy } from '../../events/publish-of-recipients.ts'
 
 /** One look at a mail, or one link followed. */
 export interface Engagement {
@@ -11,19 +12,27 @@ export interface Engagement {
   isMachine: boolean
 }
 
+/** What a person did. */
+export interface Deed extends Copy {
+  /** Null for an opened mail. */
+  url: string | null
+}
+
 /**
  * Writes a batch down in one statement: the ledger, the counts of broadcasts (people, each once) and of links, and when subscriber and
  * contact were last seen. Lists without tracking keep nothing, whoever fetches a pixel that was not in the mail. What comes before two
  * seconds have passed since the receiving server said yes, or before we knew that it did, is its scanner.
+ *
+ * Answers what people did in those projects where somebody reads events of it (`telling`), in the order in which they did it.
  */
-export const saveEngagement = (tx: Transaction, batch: Engagement[]) => tx.run`
+export const saveEngagement = (tx: Transaction, batch: Engagement[], telling: ProjectId[]) => tx.many<Deed>`
   with seen as (
     select * from unnest(
       ${batch.map((one) => one.project_id)}::uuid[], ${batch.map((one) => one.id)}::uuid[], ${batch.map((one) => one.at)}::timestamptz[],
       ${batch.map((one) => one.link)}::smallint[], ${batch.map((one) => one.isMachine)}::boolean[]
     ) as seen (project_id, id, at, link, is_machine)
   ), held as (
-    select d.project_id, d.id, d.broadcast_id, d.subscriber_id, d.contact_id, d.sent_at from deliveries d
+    select d.project_id, d.id, d.broadcast_id, d.subscriber_id, d.contact_id, d.email, d.sent_at from deliveries d
     where (d.project_id, d.id) in (select project_id, id from seen) order by d.project_id, d.id for update
   ), tracked as materialized (
     select b.project_id, b.id, b.list_id, (b.source->'frame'->>'track_opens')::boolean as opens, (b.source->'frame'->>'track_clicks')::boolean as clicks
@@ -66,11 +75,16 @@ export const saveEngagement = (tx: Transaction, batch: Engagement[]) => tx.run`
       from judged where is_person group by project_id, list_id, subscriber_id
     ) j
     where s.project_id = j.project_id and s.list_id = j.list_id and s.id = j.subscriber_id
+  ), of_contacts as (
+    update contacts c set total_opens = c.total_opens + j.opens, total_clicks = c.total_clicks + j.clicks,
+      last_activity_at = greatest(c.last_activity_at, j.at)
+    from (
+      select project_id, contact_id, count(*) filter (where link is null) as opens, count(*) filter (where link is not null) as clicks, max(at) as at
+      from judged where is_person group by project_id, contact_id
+    ) j
+    where c.project_id = j.project_id and c.id = j.contact_id
   )
-  update contacts c set total_opens = c.total_opens + j.opens, total_clicks = c.total_clicks + j.clicks,
-    last_activity_at = greatest(c.last_activity_at, j.at)
-  from (
-    select project_id, contact_id, count(*) filter (where link is null) as opens, count(*) filter (where link is not null) as clicks, max(at) as at
-    from judged where is_person group by project_id, contact_id
-  ) j
-  where c.project_id = j.project_id and c.id = j.contact_id`
+  select j.project_id, j.id, j.broadcast_id, j.subscriber_id, j.contact_id, j.email, l.url
+  from judged j left join broadcast_links l on l.project_id = j.project_id and l.broadcast_id = j.broadcast_id and l.number = j.link
+  where j.is_person and j.project_id = any(${telling}::uuid[]) and (j.link is null or l.url is not null)
+  order by j.at`

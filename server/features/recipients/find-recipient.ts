@@ -1,10 +1,10 @@
-import { parseDeliveryToken } from '../../base/delivery-token.ts'
-import type { DeliveryId, ProjectId } from '../../base/ids.ts'
+import { type DeliveryPurpose, parseDeliveryToken } from '../../base/delivery-token.ts'
+import type { ProjectId } from '../../base/ids.ts'
 import { rememberBriefly } from '../../base/recent.ts'
 import type { Database, Queryable } from '../../database/database.ts'
 import type { Services } from '../../operations/context.ts'
 import { findProjectNow } from '../agents/index.ts'
-import type { RecipientKey } from './recipient.ts'
+import type { MailKey, RecipientKey } from './recipient.ts'
 import { findProjectByTail } from './recipient-queries.ts'
 
 /** The project that a token's half of an id, in hexadecimal, stands for. */
@@ -21,15 +21,29 @@ export const projectFinder =
 /** For what a million readers may do at once: one project is looked up twice a second at most. */
 export const cachedProjectFinder = (database: Database): FindProject => rememberBriefly(projectFinder(database))
 
-/** Whom a token is for; null when it was not made here, or its project is gone. Whether the row is still there, its reader sees. */
-export async function findRecipientKey(
+/** A token, and what it is shown for: one from another place of the same mail is none. */
+export interface Shown {
+  token: string
+  purpose: DeliveryPurpose | readonly DeliveryPurpose[]
+}
+
+/** The mail that a token stands in; null when it was not made here, or its project is gone. Whether the row is still there, its reader sees. */
+export async function findMailKey(
   { secrets }: Pick<Services, 'secrets'>,
-  token: string,
+  { token, purpose }: Shown,
+  findProject: FindProject,
+): Promise<MailKey | null> {
+  const parsed = parseDeliveryToken(secrets, purpose, token)
+  const project_id = parsed && (await findProject(parsed.project_tail.toString('hex')))
+  return project_id && ({ kind: parsed.kind, project_id, id: parsed.id } as MailKey)
+}
+
+/** Whom a token is for. Single mails belong to no list: there is nothing to leave, and nothing to follow. */
+export async function findRecipientKey(
+  services: Pick<Services, 'secrets'>,
+  shown: Shown,
   findProject: FindProject,
 ): Promise<RecipientKey | null> {
-  const parsed = parseDeliveryToken(secrets, token)
-  // Single mails (`email`) belong to no list: there is nothing to leave.
-  if (parsed?.kind !== 'delivery') return null
-  const project_id = await findProject(parsed.project_tail.toString('hex'))
-  return project_id && { project_id, id: parsed.id as DeliveryId }
+  const key = await findMailKey(services, shown, findProject)
+  return key?.kind === 'delivery' ? key : null
 }

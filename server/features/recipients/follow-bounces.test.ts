@@ -55,7 +55,7 @@ test('what the receiving server refuses at once ends the address only when it is
 
 test('many at once, followed by several, are each followed once', async () => {
   const { project, list, post } = await newSentPost(app, { subscribers: 40 })
-  await settleAs(project, await recipientsOf(app, project, post.id), { status: 'bounced', smtp_code: 550, enhanced_code: '5.1.1' })
+  await settleAs(project, await recipientsOf(app, project, post.id), { status: 'bounced', smtp_code: 550, bounce_class: 'hard' })
   await Promise.all([1, 2, 3].map(() => followBounces(app.services)))
   await until('all to be followed', async () => (await unfollowed(project)) === 0)
   assert.deepEqual(await project.events(), Array(40).fill('email.bounced'))
@@ -70,8 +70,8 @@ test('a mailbox that stayed full until we gave up counts as soft; an outage of o
   const [full, away] = recipients as [TestRecipient, TestRecipient]
   const softDays = () => database.many<{ email: string; days: number }>`
     select email, cardinality(soft_bounced_on) as days from contacts where project_id = ${project.id} order by email`
-  await settleAs(project, [full], { status: 'failed', smtp_code: 452, enhanced_code: '4.2.2' })
-  await settleAs(project, [away], { status: 'failed', smtp_code: null, enhanced_code: null })
+  await settleAs(project, [full], { status: 'failed', smtp_code: 452, bounce_class: 'soft' })
+  await settleAs(project, [away], { status: 'failed', smtp_code: null, bounce_class: null })
   await until('the one to be followed', async () => (await unfollowed(project)) === 1)
   assert.deepEqual(
     (await softDays()).map(({ days }) => days),
@@ -81,7 +81,7 @@ test('a mailbox that stayed full until we gave up counts as soft; an outage of o
 
   // Tried again, it fails for good: that is news.
   app.clock.advance(1_000)
-  await settleAs(project, [full], { status: 'bounced', smtp_code: 550, enhanced_code: '5.1.1' })
+  await settleAs(project, [full], { status: 'bounced', smtp_code: 550, bounce_class: 'hard' })
   await until('the event', async () => (await project.events()).includes('email.bounced'))
   await assertCounts(app, project, list.id, { active: 1, bounced: 1 })
 })
@@ -90,7 +90,7 @@ test('a bounce of a list that is gone harms nobody', async () => {
   const { project, first } = await newSentPost(app)
   await database.run`update lists set deleted_at = now() where project_id = ${project.id}`
   await database.run`delete from subscribers where project_id = ${project.id}`
-  await settleAs(project, [first], { status: 'bounced', smtp_code: 550, enhanced_code: '5.1.1' })
+  await settleAs(project, [first], { status: 'bounced', smtp_code: 550, bounce_class: 'hard' })
   await until('it to be followed', async () => (await unfollowed(project)) === 0)
   assert.deepEqual(await suppressionsOf(project), [[first.email, 'hard_bounce']])
   const [told] = await project.eventsWithData()
@@ -101,7 +101,7 @@ test('a bounce of a list that is gone harms nobody', async () => {
 const settleAs = (
   project: TestProject,
   recipients: TestRecipient[],
-  { status, smtp_code, enhanced_code }: { status: string; smtp_code: number | null; enhanced_code: string | null },
+  { status, smtp_code, bounce_class }: { status: string; smtp_code: number | null; bounce_class: 'hard' | 'soft' | null },
 ) => database.run`
-  update deliveries set status = ${status}, smtp_code = ${smtp_code}, enhanced_code = ${enhanced_code}, reason = 'So it said', settled_at = ${app.clock.now()}
+  update deliveries set status = ${status}, smtp_code = ${smtp_code}, bounce_class = ${bounce_class}, reason = 'So it said', settled_at = ${app.clock.now()}
   where project_id = ${project.id} and id = any(${recipients.map(({ id }) => id)}::uuid[])`

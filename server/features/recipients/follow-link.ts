@@ -12,7 +12,7 @@ export async function findTarget(
   findProject: FindProject,
 ): Promise<string | null> {
   if (!/^\d{1,5}$/.test(number) || Number(number) > maxNumber) return null
-  const key = await findRecipientKey(services, token, findProject)
+  const key = await findRecipientKey(services, { token, purpose: 'click' }, findProject)
   const link = key && (await findLink(services.database, key, Number(number)))
   return link?.url ?? null
 }

@@ -1,55 +1,96 @@
-import type { Transaction } from '../../database/database.ts'
+import type { ContactId, ProjectId } from '../../base/ids.ts'
+import type { Queryable, Transaction } from '../../database/database.ts'
 import { parseAddress } from '../../mail/address.ts'
-import type { BounceClass } from '../../mail/reports/report.ts'
-import { markBounced } from '../subscribers/index.ts'
+import type { FailureClass } from '../../mail/reports/report.ts'
+import { markBounced, unsubscribe } from '../subscribers/index.ts'
 import { addSuppression } from '../suppressions/index.ts'
-import type { RecipientRow } from './recipient.ts'
+import {
+  type AddresseeKey,
+  findContactByAddress,
+  findSubscriptions,
+  forgetSoftDays,
+  noteSoftDay,
+  softDaysOfEmails,
+} from './addressee-queries.ts'
 
 /** Three failures that may pass, on three different days, are one that did not. Older ones are another story. */
 const maxSoftDays = 3
-const softWindowDays = 90
+const windowDays = 90
 
 export interface Failure {
-  class: BounceClass
+  /** Null when it says nothing of the address. */
+  bounce_class: FailureClass | null
   /** Why, for people to read. */
   reason: string
   at: Date
 }
 
-/** What a bounce means for the address: nothing at all when the receiver refused the sender or the message. */
-export async function drawConsequences(tx: Transaction, recipient: RecipientRow, failure: Failure): Promise<void> {
-  if (failure.class === 'hard') await giveUpAddress(tx, recipient, { reason: 'hard_bounce', detail: failure.reason })
-  if (failure.class === 'soft' && (await softDays(tx, recipient, failure.at)) >= maxSoftDays)
-    await giveUpAddress(tx, recipient, { reason: 'soft_bounces', detail: failure.reason })
+/** Whom the mail went to. Who is no contact is on no list. */
+export interface Addressee {
+  project_id: ProjectId
+  contact_id: ContactId | null
+  email: string
+}
+
+/** Of one that the engine has settled. */
+export const failureOf = (
+  row: { bounce_class: FailureClass | null; reason: string | null; settled_at: Date | null },
+  now: Date,
+): Failure => ({
+  bounce_class: row.bounce_class,
+  reason: row.reason ?? 'The receiving server refused the message and did not say why',
+  at: row.settled_at ?? now,
+})
+
+/** What a bounce means for the address: nothing at all when the receiver refused the sender or the message. True when it is given up. */
+export async function drawConsequences(tx: Transaction, to: Addressee, { bounce_class, reason, at }: Failure): Promise<boolean> {
+  const isGivenUp = bounce_class === 'hard' || (bounce_class === 'soft' && (await countSoftDays(tx, to, at)) >= maxSoftDays)
+  if (isGivenUp) await giveUpAddress(tx, to, { reason: bounce_class === 'hard' ? 'hard_bounce' : 'soft_bounces', detail: reason })
+  return isGivenUp
 }
 
 /** No more mail from this project to the address, on whichever list. */
 async function giveUpAddress(
   tx: Transaction,
-  recipient: RecipientRow,
+  to: Addressee,
   { reason, detail }: { reason: 'hard_bounce' | 'soft_bounces'; detail: string },
 ): Promise<void> {
-  const { project_id, contact_id } = recipient
-  const email = addressOf(recipient)
+  const { project_id, contact_id } = to
+  const email = addressOf(to)
   await addSuppression(tx, { project_id, email, reason, detail })
   // Whoever lifts the suppression begins anew.
-  await tx.run`update contacts set soft_bounced_on = '{}' where project_id = ${project_id} and id = ${contact_id} and soft_bounced_on <> '{}'`
-  await markBounced(tx, { project_id, contact_id, email_key: email.key })
+  await forgetSoftDays(tx, keyOf(to))
+  if (contact_id) await markBounced(tx, { project_id, contact_id, email_key: email.key })
 }
 
-/** On how many days of late mail to this person failed softly, this one included. */
-async function softDays(tx: Transaction, { project_id, contact_id }: RecipientRow, at: Date): Promise<number> {
-  const day = at.toISOString().slice(0, 10)
-  const noted = await tx.first<{ days: number }>`
-    update contacts set soft_bounced_on = array(
-      select distinct day from unnest(soft_bounced_on || ${day}::date) as day where day > ${day}::date - ${softWindowDays}::integer order by day)
-    where project_id = ${project_id} and id = ${contact_id}
-    returning cardinality(soft_bounced_on) as days`
-  return noted?.days ?? 0
+/** Somebody who reports spam, of whichever mail, wants no more of anything from this project. */
+export async function followComplaint(tx: Transaction, to: Addressee, feedback_type: string): Promise<void> {
+  const { project_id } = to
+  await addSuppression(tx, { project_id, email: addressOf(to), reason: 'complaint', detail: `Reported as ${feedback_type}` })
+  for (const subscription of await findSubscriptions(tx, keyOf(to))) await unsubscribe(tx, subscription)
 }
 
-/** It was parsed when it came onto the list. */
-export function addressOf({ email }: RecipientRow): { address: string; key: string } {
+/** On how many days of late mail to this person failed softly, this one included. Single mails keep theirs, for who is no contact. */
+async function countSoftDays(tx: Transaction, to: Addressee, at: Date): Promise<number> {
+  const window = { day: at.toISOString().slice(0, 10), windowDays }
+  const noted = await noteSoftDay(tx, keyOf(to), window)
+  return new Set([...noted, ...(await softDaysOfEmails(tx, keyOf(to), window))]).size
+}
+
+/** The contact who has this address, if anybody has. */
+export async function findAddressee(db: Queryable, project_id: ProjectId, email: string): Promise<Addressee> {
+  const contact = await findContactByAddress(db, project_id, addressOf({ email }).key)
+  return { project_id, contact_id: contact?.id ?? null, email }
+}
+
+const keyOf = ({ project_id, contact_id, email }: Addressee): AddresseeKey => ({
+  project_id,
+  contact_id,
+  email_key: addressOf({ email }).key,
+})
+
+/** It was parsed before anything was sent to it. */
+export function addressOf({ email }: Pick<Addressee, 'email'>): { address: string; key: string } {
   const parsed = parseAddress(email)
   return parsed.ok ? parsed.value : { address: email, key: email.toLowerCase() }
 }

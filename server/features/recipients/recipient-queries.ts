@@ -1,6 +1,7 @@
 import type { ProjectId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
+import type { LateBounce } from './late-bounce.ts'
 import type { RecipientKey, RecipientRow, RecipientStatus } from './recipient.ts'
 
 /** Deleted or merged projects as well: their mail is still in people's inboxes. */
@@ -9,7 +10,7 @@ export const findProjectByTail = (db: Queryable, tail: Buffer) => db.first<{ id:
 
 const columns = sql`
   d.project_id, d.id, d.broadcast_id, d.subscriber_id, d.contact_id, d.email, d.status, d.smtp_code, d.enhanced_code, d.reason,
-  d.settled_at, b.list_id, b.post_id, l.mailbox_id, coalesce(b.source->'post'->>'subject', '') as subject,
+  d.bounce_class, d.settled_at, b.list_id, b.post_id, l.mailbox_id, coalesce(b.source->'post'->>'subject', '') as subject,
   coalesce(b.source->'frame'->'from'->>'address', '') as from_address,
   coalesce(b.source->'frame'->>'message_id_domain', '') as message_id_domain`
 const whatWasSent = sql`
@@ -28,15 +29,15 @@ export const findLink = (db: Queryable, { project_id, id }: RecipientKey, number
   select l.url from deliveries d join broadcast_links l on l.project_id = d.project_id and l.broadcast_id = d.broadcast_id
   where d.project_id = ${project_id} and d.id = ${id} and l.number = ${number}`
 
-interface LateStatus {
-  status: 'bounced' | 'complained'
-  enhanced_code: string | null
-  reason: string
-}
+/** What came back is the last word: the engine, which may still be at it, finds nothing to settle. The yes of then is no answer any more. */
+export const saveLateBounce = (tx: Transaction, { project_id, id }: RecipientKey, bounce: LateBounce) => tx.run`
+  update deliveries set status = 'bounced', smtp_code = ${bounce.smtp_code}, enhanced_code = ${bounce.enhanced_code}, reason = ${bounce.reason},
+    bounce_class = ${bounce.bounce_class}, lease_owner = null, settled_at = coalesce(settled_at, ${tx.now}), followed_at = ${tx.now}
+  where project_id = ${project_id} and id = ${id}`
 
-/** What came back is the last word: the engine, which may still be at it, finds nothing to settle. */
-export const saveLateStatus = (tx: Transaction, { project_id, id }: RecipientKey, { status, enhanced_code, reason }: LateStatus) => tx.run`
-  update deliveries set status = ${status}, enhanced_code = ${enhanced_code}, reason = ${reason}, lease_owner = null,
+/** It did arrive: the other server's yes stands. */
+export const saveLateComplaint = (tx: Transaction, { project_id, id }: RecipientKey, reason: string) => tx.run`
+  update deliveries set status = 'complained', enhanced_code = null, reason = ${reason}, lease_owner = null,
     settled_at = coalesce(settled_at, ${tx.now}), followed_at = ${tx.now}
   where project_id = ${project_id} and id = ${id}`
 
@@ -60,7 +61,7 @@ export const moveCount = (
 export const lockUnfollowed = (tx: Transaction, limit: number) => tx.many<RecipientRow>`
   with unfollowed as materialized (
     select * from deliveries
-    where (status = 'bounced' or (status = 'failed' and enhanced_code like '4.2.%')) and (followed_at is null or followed_at < settled_at)
+    where status in ('bounced', 'failed') and bounce_class is not null and (followed_at is null or followed_at < settled_at)
     order by settled_at limit ${limit} for update skip locked
   )
   select ${columns} from unfollowed d ${whatWasSent} order by d.settled_at, d.id`

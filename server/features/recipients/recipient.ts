@@ -1,11 +1,29 @@
-import type { BroadcastId, ContactId, DeliveryId, EmailId, ListId, MailboxId, PostId, ProjectId, SubscriberId } from '../../base/ids.ts'
-import { formatId } from '../../base/ids.ts'
+import {
+  type BroadcastId,
+  type ContactId,
+  type DeliveryId,
+  type EmailId,
+  formatId,
+  type ListId,
+  type MailboxId,
+  type MessageId,
+  type PostId,
+  type ProjectId,
+  type SubscriberId,
+} from '../../base/ids.ts'
+import type { FailureClass } from '../../mail/reports/report.ts'
 
 /** Somebody whom a broadcast was sent to: the token in their copy names this row of the ledger, and with it the subscription. */
 export interface RecipientKey {
   project_id: ProjectId
   id: DeliveryId
 }
+
+/** The mail that a token stands in, which is not always a copy of a broadcast. */
+export type MailKey =
+  | ({ kind: 'delivery' } & RecipientKey)
+  | { kind: 'email'; project_id: ProjectId; id: EmailId }
+  | { kind: 'message'; project_id: ProjectId; id: MessageId }
 
 /** queued ⇄ sending → delivered, bounced or failed. What comes back later: delivered → bounced, delivered → complained. */
 export type RecipientStatus = 'queued' | 'sending' | 'delivered' | 'bounced' | 'failed' | 'complained'
@@ -21,6 +39,8 @@ export interface RecipientRow extends RecipientKey {
   smtp_code: number | null
   enhanced_code: string | null
   reason: string | null
+  /** What the failure says of the address; null when nothing failed, or it says nothing. */
+  bounce_class: FailureClass | null
   settled_at: Date | null
   /** Null when the list is gone. */
   mailbox_id: MailboxId | null

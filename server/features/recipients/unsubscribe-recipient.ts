@@ -17,7 +17,7 @@ export interface Leaving {
 /** Whom an unsubscribe link is for; null when it is forged, or so old that nothing is known of the mail any more. */
 export async function findLeaving(services: Pick<Services, 'database' | 'secrets'>, token: string): Promise<Leaving | null> {
   const { database } = services
-  const key = await findRecipientKey(services, token, projectFinder(database))
+  const key = await findRecipientKey(services, { token, purpose: 'unsubscribe' }, projectFinder(database))
   const recipient = key && (await findRecipient(database, key))
   if (!recipient) return null
   const [list, subscriber] = await Promise.all([findList(database, recipient), findSubscriber(database, recipient)])
@@ -26,7 +26,7 @@ export async function findLeaving(services: Pick<Services, 'database' | 'secrets
 
 /** Does what the link promises, once; false when it is nobody's. */
 export async function leaveList(services: Pick<Services, 'database' | 'secrets'>, token: string): Promise<boolean> {
-  const key = await findRecipientKey(services, token, projectFinder(services.database))
+  const key = await findRecipientKey(services, { token, purpose: 'unsubscribe' }, projectFinder(services.database))
   return key !== null && unsubscribeRecipient(services, key)
 }
 

@@ -33,7 +33,8 @@ test('it has the fields it should, a text and an HTML part, and its one link in 
     confirmation_message: 'Hello there!',
   })
   assert.deepEqual(mail.headers.map((header) => header.key).sort(), expectedFields)
-  assert.deepEqual([mail.message.from, mail.message.to], [list.mailbox_address, [email]])
+  assert.deepEqual([mail.from?.address, mail.message.to], [list.mailbox_address, [email]])
+  assert.match(mail.message.from, /^b\+\w{52}@/, 'what comes back finds it')
   assert.equal(mail.to?.[0]?.address, email)
   assert.equal(mail.replyTo?.[0]?.address, 'editor@example.org')
   assert.match(mail.messageId ?? '', /^<msg_[0-9a-z]{26}@posthaste\.test>$/)

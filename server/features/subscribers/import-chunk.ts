@@ -112,8 +112,9 @@ async function adoptExistingContacts(tx: Transaction, key: ListKey, rows: Placed
 
 async function insertSubscribers(tx: Transaction, key: ListKey, rows: Placed[]): Promise<(id: SubscriberId) => boolean> {
   const taken = await tx.first<Taken<SubscriberId>>`with inserted as (
-    insert into subscribers (project_id, list_id, id, contact_id, email, email_key, name, status, source, subscribed_at, created_at)
-    select ${key.project_id}, ${key.list_id}, row.id, row.contact_id, row.email, row.email_key, nullif(row.name, ''), 'active', 'import', ${tx.now}, ${tx.now}
+    insert into subscribers (project_id, list_id, id, contact_id, email, email_key, name, status, source, subscribed_at, created_at, activation)
+    select ${key.project_id}, ${key.list_id}, row.id, row.contact_id, row.email, row.email_key, nullif(row.name, ''), 'active', 'import', ${tx.now}, ${tx.now},
+      (select nextval('activations'))
     from unnest(${split(column(rows, (row) => row.id))}::uuid[], ${split(column(rows, (row) => row.contact_id))}::uuid[],
       ${split(column(rows, (row) => row.email))}, ${split(column(rows, (row) => row.email_key))}, ${split(column(rows, (row) => row.name))})
       as row (id, contact_id, email, email_key, name)

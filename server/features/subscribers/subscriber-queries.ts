@@ -41,9 +41,11 @@ export const insertSubscriber = (tx: Transaction, subscriber: NewSubscriber) => 
   on conflict (project_id, list_id, email_key) do nothing
   returning *`
 
+/** Who becomes active gets a new number: what was sent before is not for them. */
 export const saveSubscriber = (tx: Transaction, subscriber: SubscriberRow) => tx.first<SubscriberRow>`
   update subscribers set name = ${subscriber.name}, status = ${subscriber.status}, subscribed_at = ${subscriber.subscribed_at},
-    unsubscribed_at = case when ${subscriber.status} = 'unsubscribed' then coalesce(unsubscribed_at, ${tx.now}) end
+    unsubscribed_at = case when ${subscriber.status} = 'unsubscribed' then coalesce(unsubscribed_at, ${tx.now}) end,
+    activation = case when ${subscriber.status} = 'active' and status <> 'active' then nextval('activations') else activation end
   where project_id = ${subscriber.project_id} and list_id = ${subscriber.list_id} and id = ${subscriber.id}
   returning *`
 

@@ -3,6 +3,7 @@ import { getUsage } from './get-usage.ts'
 
 export const usageOperations: Operation[] = [getUsage]
 
-export { pageUnreleased, releaseUnused } from './release-unused.ts'
+export { pageUnreleased, unreleasedOf } from './booked-broadcast-queries.ts'
+export { releaseUnused, untilLetGo } from './release-unused.ts'
 export { type Allowance, type Booking, creditEmails, lookAhead, type Reserved, releaseEmails, reserveEmails } from './reserve-emails.ts'
 export { findPeriod, findTerms, pruneReservations, setPlan } from './usage-queries.ts'

@@ -1,35 +1,32 @@
-import type { BroadcastId, ProjectId } from '../../base/ids.ts'
-import type { Queryable, Transaction } from '../../database/database.ts'
-import { releaseEmails } from './reserve-emails.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ListId, ProjectId } from '../../base/ids.ts'
+import type { Database, Transaction } from '../../database/database.ts'
+import { type BroadcastKey, countUsed, endBooking, isBeingSent, lockBooking } from './booked-broadcast-queries.ts'
+import { countUnbooked, releaseEmails } from './reserve-emails.ts'
 
-export interface BroadcastKey {
-  project_id: ProjectId
-  id: BroadcastId
+const lookEveryMs = 250
+const mostLooks = 20
+
+/**
+ * After what is being sent was aborted: senders let go of what they have claimed and not begun within a second. What is still on the wire
+ * after five counts as sent.
+ */
+export async function untilLetGo(database: Database, which: { project_id: ProjectId; list_id?: ListId }): Promise<void> {
+  for (let looks = 0; looks < mostLooks && (await isBeingSent(database, which)); looks++) await sleep(lookEveryMs)
 }
-
-/** Broadcasts that are over and have not given back yet what they did not use. */
-export const pageUnreleased = (db: Queryable, limit: number) => db.many<BroadcastKey>`
-  select project_id, id from broadcasts where reservation_id is not null and finished_at is not null order by finished_at limit ${limit}`
 
 /**
  * Gives back what a broadcast has booked and not used: those who had left before their turn, and those whose delivery failed. Once: the
- * broadcast lets go of its reservation in the same transaction. What was delivered or bounced had left, and counts.
+ * broadcast lets go of its reservation in the same transaction. What was delivered or bounced had left, and counts, also that to people
+ * whose joining was under way in the moment of the press, and who were not booked.
  */
-export async function releaseUnused(tx: Transaction, { project_id, id }: BroadcastKey): Promise<void> {
-  const broadcast = await tx.first<{ reservation_id: string | null; booked: number }>`
-    select reservation_id, booked from broadcasts where project_id = ${project_id} and id = ${id} for update`
-  if (!broadcast?.reservation_id) return
-  const { reservation_id, booked } = broadcast
-  // Counted in the ledger itself: this is money.
-  const used = await countUsed(tx, { project_id, id })
-  await tx.run`
-    update broadcasts set reservation_id = null, booked = least(booked, ${used}) where project_id = ${project_id} and id = ${id}`
+export async function releaseUnused(tx: Transaction, key: BroadcastKey): Promise<void> {
+  const booking = await lockBooking(tx, key)
+  if (!booking?.reservation_id) return
+  const { reservation_id, booked } = booking
+  const { project_id } = key
+  const used = await countUsed(tx, key)
+  await endBooking(tx, key, used)
   if (booked > used) await releaseEmails(tx, { project_id, reservation_id, count: booked - used })
-}
-
-async function countUsed(db: Queryable, { project_id, id }: BroadcastKey): Promise<number> {
-  const counted = await db.first<{ used: number }>`
-    select count(*) as used from deliveries
-    where project_id = ${project_id} and broadcast_id = ${id} and status in ('delivered', 'bounced', 'complained', 'sending')`
-  return counted?.used ?? 0
+  if (used > booked) await countUnbooked(tx, { project_id, reservation_id, count: used - booked })
 }

@@ -5,11 +5,13 @@ import { freeUseElsewhere, termsOf } from './terms.ts'
 import { otherPlans, type PeriodRow, periodStart, planNamed, type Standing, standingOf } from './usage.ts'
 import {
   addToPeriod,
+  bookWithinPlan,
   findPeriod,
   insertReservation,
   lockFreePlan,
   lockPeriod,
   lockReservation,
+  type PeriodKey,
   sumOwnUse,
   takeFromReservation,
 } from './usage-queries.ts'
@@ -37,6 +39,8 @@ export type Reserved = { outcome: 'reserved'; reservation_id: string } | Exclude
 export async function reserveEmails({ config }: Pick<Services, 'config'>, tx: Transaction, booking: Booking): Promise<Reserved> {
   const { project_id, mailbox_id, reservation_id, count, paidFor = 0 } = booking
   const key = { project_id, period_start: periodStart(tx.now) }
+  if (mailbox_id === null && paidFor === 0 && (await fitsOwnPlan({ config }, tx, { ...key, id: reservation_id, count })))
+    return { outcome: 'reserved', reservation_id }
   await lockFreePlan(tx, key, otherPlans(config))
   const period = await lockPeriod(tx, key)
   const standing = await lookAt({ config }, tx, { period, mailbox_id, count, paidFor })
@@ -45,6 +49,17 @@ export async function reserveEmails({ config }: Pick<Services, 'config'>, tx: Tr
   await addToPeriod(tx, key, { used: count, overage, paid: paidFor, paid_used: paid })
   await insertReservation(tx, { ...key, id: reservation_id, mailbox_id, count, overage, paid, paid_for: paidFor })
   return { outcome: 'reserved', reservation_id }
+}
+
+/** The usual case: a plan that is shared with no other project, and has room. Everything else takes the long way round. */
+async function fitsOwnPlan(
+  { config }: Pick<Services, 'config'>,
+  tx: Transaction,
+  booking: PeriodKey & { id: string; count: number },
+): Promise<boolean> {
+  const { plan } = await termsOf({ config }, tx, booking.project_id)
+  if (!otherPlans(config).includes(plan)) return false
+  return bookWithinPlan(tx, { ...booking, overage: 0, paid: 0, paid_for: 0, mailbox_id: null }, planNamed(config, plan).emails)
 }
 
 interface Look {
@@ -100,4 +115,17 @@ export async function releaseEmails(
   const paid = Math.min(back - overage, reservation.paid)
   await takeFromReservation(tx, reservation, { count: back, overage, paid })
   await addToPeriod(tx, key, { used: -back, overage: -overage, paid_used: -paid })
+}
+
+/** What a send used beyond its booking, in the month of that: it has left, so it is counted; nobody agreed to it, so it costs nothing. */
+export async function countUnbooked(
+  tx: Transaction,
+  { project_id, reservation_id, count }: { project_id: ProjectId; reservation_id: string; count: number },
+): Promise<void> {
+  const reservation = await lockReservation(tx, { project_id, reservation_id })
+  if (!reservation) return
+  const key = { project_id, period_start: reservation.period_start }
+  await lockPeriod(tx, key)
+  await takeFromReservation(tx, reservation, { count: -count, overage: 0, paid: 0 })
+  await addToPeriod(tx, key, { used: count })
 }

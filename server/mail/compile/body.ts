@@ -11,7 +11,25 @@ export interface Footer {
   postal_address: string | null
 }
 
-const marked = new Marked({ gfm: true, breaks: false })
+/**
+ * Without links for bare e-mail addresses, which mail programs make themselves: looking for them takes time with the square of a word's
+ * length. `<ann@example.com>` is one, as are bare addresses of the web.
+ */
+const marked = new Marked({
+  gfm: true,
+  breaks: false,
+  tokenizer: {
+    // False leaves it to marked.
+    url: (source) => (/^(?:https?:\/\/|ftp:\/\/|www\.)/i.test(source) ? false : undefined),
+    inlineText(source) {
+      const [raw] = plainText.exec(source) ?? []
+      return raw ? { type: 'text', raw, text: raw, escaped: this.lexer.state.inRawBlock } : undefined
+    },
+  },
+})
+
+/** Up to the next letters that may mean something. */
+const plainText = /^(?:`+|~+|[\s\S])(?:(?= {2,}\n)|[\s\S]*?(?=[\\<![`*~_]|https?:\/\/|ftp:\/\/|(?<![^\s*_~(])www\.|(?<=[^ ]) {2,}\n|$))/i
 
 /**
  * Markdown to HTML. A tag that steers and has a line to itself (`{% for … %}`) goes through as a comment, which ends a paragraph or a

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fillPost, someFrame, somePost, someReader } from '../../../tests/support/compiled-posts.ts'
-import { compilePost, previewOf } from './index.ts'
+import { compilePost, previewOf } from './compile-post.ts'
 
 const unsubscribe = 'https://posthaste.test/u/tok3n'
 const count = (text: string | undefined, what: string) => (text ?? '').split(what).length - 1
@@ -200,10 +200,10 @@ for (const [what, html] of [
     `<style>p { color: red }</style>${`<p>${'The quick brown fox '.repeat(9)}{{ name }} <a href="https://a.test/">jumps</a></p>\n`.repeat(4_900)}`,
   ],
   ['one line', `<p>${'ünï 👋 '.repeat(150_000)}</p>`],
-  ['unclosed tags', '<a href="'.repeat(110_000)],
-  ['quotes', '<a "'.repeat(250_000)],
+  ['unclosed tags', `${'<a href="x">'.repeat(400)}${'<p class="'.repeat(110_000)}`],
+  ['quotes', '<p "'.repeat(250_000)],
   ['comments', '<!--'.repeat(250_000)],
-  ['styles', '<style>'.repeat(140_000)],
+  ['styles', '<style>a{}</style>'.repeat(55_000)],
   ['braces', '{ '.repeat(500_000)],
   ['rules and elements', `<style>${'p b i { color: red }\n'.repeat(20_000)}</style>${'<p><b>x</b></p>'.repeat(40_000)}`],
 ] as const) {

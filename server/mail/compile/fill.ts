@@ -1,4 +1,4 @@
-import { type Fixed, type Part, type Recipient, type Slot, slotText, textOf } from './part.ts'
+import { type Fixed, type OpenPart, type Recipient, type Slot, slotText, textOf } from './part.ts'
 import { encodeQuotedPrintable, encodeValue, softBreak } from './quoted-printable.ts'
 
 /**
@@ -14,7 +14,7 @@ export interface Body {
   fixedOctets: number
 }
 
-export type BodyPiece = string | { part: Part; fixed: Fixed }
+export type BodyPiece = string | { part: OpenPart; fixed: Fixed }
 
 /** Strings stand as they are (boundaries, fields of the parts); a part is encoded. */
 export function layOutBody(pieces: BodyPiece[]): Body {
@@ -82,8 +82,11 @@ export interface FilledPost {
   message: Buffer
 }
 
+/** Where a message is put: exactly so many octets, with anything in them. */
+export type Allocate = (octets: number) => Buffer
+
 /** One allocation: the message itself. */
-export function fillBody(body: Body, headers: string, recipient: Recipient): FilledPost {
+export function fillBody(body: Body, headers: string, recipient: Recipient, allocate: Allocate = Buffer.allocUnsafe): FilledPost {
   const { fixed, order, values } = body
   const texts: string[] = new Array(values.length)
   for (let index = 0; index < values.length; index++) texts[index] = (values[index] as (recipient: Recipient) => string)(recipient)
@@ -91,7 +94,7 @@ export function fillBody(body: Body, headers: string, recipient: Recipient): Fil
   let octets = headerOctets + 2 + body.fixedOctets
   for (let at = 0; at < order.length; at++) octets += (texts[order[at] as number] as string).length
 
-  const message = Buffer.allocUnsafe(octets)
+  const message = allocate(octets)
   let length = message.write(headers, 0, 'utf8')
   message[length++] = 0x0d
   message[length++] = 0x0a

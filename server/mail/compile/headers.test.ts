@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fillPost, readWithPython, someFrame } from '../../../tests/support/compiled-posts.ts'
-import { compilePost } from './index.ts'
+import { fillPost, readWithPython, someFrame, tokensOf } from '../../../tests/support/compiled-posts.ts'
+import { compilePost } from './compile-post.ts'
 
 test('a post carries every field that the big receivers and the RFCs ask for, and no other', async () => {
   const { fields } = await fillPost({})
@@ -22,6 +22,26 @@ test('a post carries every field that the big receivers and the RFCs ask for, an
     'MIME-Version: 1.0',
     `Content-Type: multipart/alternative; boundary="${boundary}"`,
   ])
+})
+
+test('without an address that somebody reads, the way out is the link alone', async () => {
+  const { fields } = await fillPost({ frame: { mail: { ...someFrame.mail, unsubscribe: null } } })
+  assert.ok(fields.includes('List-Unsubscribe: <https://posthaste.test/u/tok3n>'))
+  assert.ok(fields.includes('List-Unsubscribe-Post: List-Unsubscribe=One-Click'))
+})
+
+test('each place of a copy has the token that is made for it', async () => {
+  const tokens = { click: 'cl1ck', open: '0pen', unsubscribe: 'unsub', return_path: 'p4th' }
+  const tracked = { track_opens: true, track_clicks: true, mail: { ...someFrame.mail, complaints: 'fbl@posthaste.test' } }
+  for (const html of ['<p><a href="https://a.test/">a</a></p>', '{% if name %}<p><a href="https://a.test/">a</a></p>{% endif %}']) {
+    const { fields, email } = await fillPost({ post: { html }, frame: tracked, reader: { tokens } })
+    assert.match(email.html ?? '', /posthaste\.test\/c\/cl1ck\/0/)
+    assert.match(email.html ?? '', /posthaste\.test\/o\/0pen\.gif/)
+    assert.match(email.html ?? '', /posthaste\.test\/u\/unsub/)
+    assert.ok(fields.includes('List-Unsubscribe: <https://posthaste.test/u/unsub>, <mailto:unsubscribe+unsub@posthaste.test>'))
+    assert.ok(fields.includes('CFBL-Feedback-ID: p4th'))
+    assert.doesNotMatch(`${email.html} ${email.text}`, /p4th/, 'the return path stands in no text that is passed on')
+  }
 })
 
 test('complaint reports are asked for where there is an address for them (RFC 9477)', async () => {
@@ -46,7 +66,7 @@ test('a Message-ID with a domain of its own keeps it, and a frame from JSON has 
 
 test('the return path is the recipient’s own', () => {
   const post = compilePost({ subject: '', preview_text: null, html: null, text: 'x', markdown: null }, someFrame)
-  assert.equal(post.returnPath({ token: 'tok3n' }), 'b+tok3n@posthaste.test')
+  assert.equal(post.returnPath({ tokens: { ...tokensOf('other'), return_path: 'tok3n' } }), 'b+tok3n@posthaste.test')
 })
 
 const names = [
@@ -160,7 +180,7 @@ test('IDN domains are sent in A-labels, a Unicode local part as UTF-8', async ()
 
 test('what is no bare address, token or id is refused', () => {
   const { fill } = compilePost({ subject: 'x', preview_text: null, html: '<p>x</p>', text: null, markdown: null }, someFrame)
-  const good = { token: 'a', email: 'a@example.com', name: null, message_id: 'm', values: {} }
+  const good = { tokens: tokensOf('a'), email: 'a@example.com', name: null, message_id: 'm', values: {} }
   for (const email of [
     '',
     'bob',
@@ -175,7 +195,8 @@ test('what is no bare address, token or id is refused', () => {
     assert.throws(() => fill({ ...good, email }), /To is not a bare e-mail address/)
   }
   for (const token of ['', 'a b', 'a"b', 'a>b', 'a\r\nb', 'ü', '<x>', '=', 'a'.repeat(300)]) {
-    assert.throws(() => fill({ ...good, token }), /is not a token/)
+    for (const purpose of ['click', 'open', 'unsubscribe', 'return_path'])
+      assert.throws(() => fill({ ...good, tokens: { ...good.tokens, [purpose]: token } }), /is not a token/)
   }
   for (const message_id of ['', 'a b', 'a>\r\nBcc: x', '<x>', 'ü']) {
     if (message_id !== '') assert.throws(() => fill({ ...good, message_id }), /Message-ID has something in it/)

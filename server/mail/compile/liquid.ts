@@ -1,41 +1,15 @@
-import {
-  Liquid,
-  type Context as LiquidContext,
-  LiquidError,
-  Context as LiquidScope,
-  type Template as LiquidTemplate,
-  type Token,
-  toValueSync,
-} from 'liquidjs'
+import { Liquid, Context as LiquidContext, LiquidError, type Template as LiquidTemplate, type Token, toValueSync } from 'liquidjs'
 import { escapeHtml, Html } from '../../base/html.ts'
-
-/** Where a template stands in the post, named as the API names it. */
-export type TemplateField = 'subject' | 'preview_text' | 'body_html' | 'body_text' | 'body_markdown'
-
-/** A template that does not work, and where: what the author reads, so in words and not in a stack. */
-export class TemplateError extends Error {
-  readonly field: TemplateField
-  /** Both count from 1. */
-  readonly line: number
-  readonly column: number
-  /** The message without the place, for those who show the place themselves. */
-  readonly problem: string
-
-  constructor(field: TemplateField, place: { line: number; column: number }, problem: string) {
-    super(`line ${place.line}, column ${place.column}: ${problem}`)
-    this.name = 'TemplateError'
-    this.field = field
-    this.line = place.line
-    this.column = place.column
-    this.problem = problem
-  }
-}
+import { threadMs } from '../../base/thread-time.ts'
+import { TemplateError, type TemplateField } from './template-error.ts'
 
 /**
- * What one rendering for one recipient may cost at most. A post that needs more is a mistake, or somebody's attack. The time is wide: it is
- * that of the clock on the wall, and a busy machine must not fail a post that takes a third of a millisecond.
+ * What one rendering for one recipient may cost at most: a post that needs more is a mistake, or somebody's attack, and everybody's mail waits
+ * for it. Steps (a tag, an output, a turn of a loop) and letters are counted, so that what is refused does not depend on how busy the machine
+ * is; together they keep it to some tens of milliseconds. Processor time is there for what costs more than one would think, as long
+ * conditions and dates do.
  */
-const limits = { renderMs: 1_000, objects: 1_000_000, outputLetters: 4_000_000, sourceLetters: 2_000_000, tags: 5_000 }
+const limits = { steps: 10_000, valueLetters: 200_000, outputLetters: 500_000, renderMs: 100, sourceLetters: 2_000_000, tags: 5_000 }
 
 export type Mode = 'html' | 'text'
 
@@ -47,8 +21,6 @@ function createEngine(mode: Mode): Liquid {
     ownPropertyOnly: true,
     templates: {},
     parseLimit: limits.sourceLetters * 2,
-    renderLimit: limits.renderMs,
-    memoryLimit: limits.objects,
     timezoneOffset: 'UTC',
     locale: 'en-US',
     outputEscape: mode === 'html' ? (value: unknown) => (value instanceof Html ? value.text : escapeHtml(asText(value))) : asText,
@@ -60,6 +32,11 @@ function createEngine(mode: Mode): Liquid {
     for (const name of ['escape', 'escape_once', 'xml_escape']) engine.registerFilter(name, asText)
     engine.registerFilter('newline_to_br', (value) => new Html(escapeHtml(asText(value)).replace(/\r\n|\r|\n/g, '<br>\n')))
   }
+  // What {% capture %} gathers is counted like what is written.
+  const { renderer } = engine
+  const renderTemplates = renderer.renderTemplates.bind(renderer)
+  renderer.renderTemplates = (templates, context, output = new LimitedOutput(budgetOf(context))) =>
+    renderTemplates(templates, context, output)
   return engine
 }
 
@@ -103,18 +80,69 @@ export function liquidTemplate({ field, source, mode, original }: LiquidSource):
 }
 
 function render(engine: Liquid, templates: LiquidTemplate[], scope: Scope): string {
-  const context: LiquidContext = new LiquidScope(scope, engine.options, { sync: true })
-  const output = new LimitedOutput()
+  const budget = new Budget()
+  const context = new LiquidContext(
+    scope,
+    engine.options,
+    { sync: true },
+    { memoryLimit: asLimiter(budget), renderLimit: asLimiter(budget) },
+  )
+  const output = new LimitedOutput(budget)
   toValueSync(engine.renderer.renderTemplates(templates, context, output))
   return output.buffer
 }
 
-/** Loops are limited by time alone, in which they can write more than memory holds. */
+type Limiter = LiquidContext['memoryLimit']
+
+/** What is left of the limits for one rendering. liquidjs asks it at every step, and before it makes a value. */
+class Budget {
+  #steps = 0
+  #valueLetters = 0
+  #outputLetters = 0
+  readonly #began = threadMs()
+  #lookAt = performance.now() + limits.renderMs
+
+  check(now: number): void {
+    if (++this.#steps > limits.steps) throw new Error('template render limit exceeded')
+    this.#lookAtTime(now)
+  }
+
+  /** The clock is cheap to ask and counts what others did meanwhile; what this thread has used is asked when the clock says so. */
+  #lookAtTime(now: number): void {
+    if (now <= this.#lookAt) return
+    const left = limits.renderMs - (threadMs() - this.#began)
+    if (left <= 0) throw new Error('template render limit exceeded')
+    this.#lookAt = now + left
+  }
+
+  use(letters: number): void {
+    if (!(letters > 0)) return
+    this.#valueLetters += letters
+    if (this.#valueLetters > limits.valueLetters) throw new Error('memory alloc limit exceeded')
+    this.#lookAtTime(performance.now())
+  }
+
+  write(letters: number): void {
+    this.#outputLetters += letters
+    if (this.#outputLetters > limits.outputLetters) throw new Error('output limit exceeded')
+  }
+}
+
+/** liquidjs has the two kinds of limits apart, with private fields; both are asked by these methods alone. */
+const asLimiter = (budget: Budget): Limiter => budget as unknown as Limiter
+const budgetOf = (context: LiquidContext): Budget => context.memoryLimit as unknown as Budget
+
 class LimitedOutput {
+  readonly #budget: Budget
   buffer = ''
+
+  constructor(budget: Budget) {
+    this.#budget = budget
+  }
+
   write(piece: unknown): void {
     const text = asText(piece)
-    if (this.buffer.length + text.length > limits.outputLetters) throw new Error('output limit exceeded')
+    this.#budget.write(text.length)
     this.buffer += text
   }
 }

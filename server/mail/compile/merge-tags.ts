@@ -1,4 +1,5 @@
 import { Tokenizer, TokenKind, type TopLevelToken } from 'liquidjs'
+import type { DeliveryPurpose } from '../../base/delivery-token.ts'
 
 /**
  * A post is turned from Markdown to HTML, gets its CSS inlined and its links rewritten while the merge tags are still in it. Each tag is
@@ -21,8 +22,8 @@ export interface Variable {
 export type Tag =
   | { kind: 'variable'; source: string; variable: Variable; isInBlock: boolean }
   | { kind: 'output'; source: string }
-  /** The recipient's own token, in links of ours. */
-  | { kind: 'token'; source: string }
+  /** The recipient's own token for one purpose, in links of ours. */
+  | { kind: 'token'; source: string; purpose: DeliveryPurpose }
   | { kind: 'control'; source: string }
   /** What stood between {% raw %} and {% endraw %}: as it is, whatever it looks like. */
   | { kind: 'literal'; text: string }
@@ -38,8 +39,7 @@ export interface MergeTags {
 }
 
 export function setAsideTags(source: string): SetAside {
-  let mark = 0
-  while (source.includes(`ph${mark}n`)) mark++
+  const mark = unusedMark(source)
   const word = (index: number): string => `ph${mark}n${index}z`
   const tags: Tag[] = []
   let text = ''
@@ -58,6 +58,14 @@ export function setAsideTags(source: string): SetAside {
       split: (filled) => filled.split(pattern).map((piece, index) => (index % 2 === 0 ? piece : (tags[Number(piece)] as Tag))),
     },
   }
+}
+
+/** The first number that no word of ours in the source has already: in one pass, as a source may be made of nothing else. */
+function unusedMark(source: string): number {
+  const used = new Set(source.match(/ph\d+n/g))
+  let mark = 0
+  while (used.has(`ph${mark}n`)) mark++
+  return mark
 }
 
 function* readTags(source: string): Generator<string | Tag> {

@@ -1,10 +1,13 @@
+import type { DeliveryPurpose, DeliveryTokens } from '../../base/delivery-token.ts'
 import { escapeHtml } from '../../base/html.ts'
-import { asText, liquidTemplate, type Mode, type Scope, type TemplateField } from './liquid.ts'
+import { asText, liquidTemplate, type Mode, type Scope } from './liquid.ts'
 import { liquidSource, type Tag, type Variable } from './merge-tags.ts'
+import { fieldOf, type PostSource } from './post-source.ts'
+import type { TemplateField } from './template-error.ts'
 
 export interface Recipient {
-  /** Opaque, of letters that a URL and a local part may have: it names the delivery in every link, and in the return path. */
-  token: string
+  /** Opaque, of letters that a URL and a local part may have: they name the delivery in every link, and in the return path. */
+  tokens: DeliveryTokens
   email: string
   name: string | null
   /** With its domain, or without: then the frame's is added. */
@@ -29,36 +32,47 @@ export interface Fixed {
   postal_address: string
 }
 
-/** One template of a post, ready to be filled: as a row of fixed texts and slots, or as Liquid when it needs logic. */
-export type Part = { kind: 'slots'; pieces: Piece[] } | { kind: 'logic'; render(scope: Scope): string }
+/** One template of a post, compiled: a row of fixed texts and slots, or Liquid when it needs logic. Plain data, kept with the broadcast. */
+export type Part = Slots | { kind: 'logic'; field: TemplateField; mode: Mode; source: string }
+/** The same, ready to be filled. */
+export type OpenPart = Slots | { kind: 'logic'; render(scope: Scope): string }
+interface Slots {
+  kind: 'slots'
+  pieces: Piece[]
+}
 export type Piece = string | Slot
-export type Slot = { kind: 'token' } | { kind: 'variable'; variable: Variable; mode: Mode }
+export type Slot = { kind: 'token'; purpose: DeliveryPurpose } | { kind: 'variable'; variable: Variable; mode: Mode }
 
 export interface PartSource {
   field: TemplateField
   pieces: (string | Tag)[]
   mode: Mode
-  /** As the author wrote it, to say where an error is. */
-  original: string
 }
 
 export function makePart(source: PartSource, fixed: Fixed): Part {
-  const { field, pieces, mode, original } = source
-  const needsLogic = pieces.some((piece) => typeof piece !== 'string' && (piece.kind === 'output' || piece.kind === 'control'))
-  if (needsLogic) return { kind: 'logic', render: liquidTemplate({ field, source: liquidSource(pieces), mode, original }) }
+  const { field, pieces, mode } = source
+  if (needsLogic(pieces)) return { kind: 'logic', field, mode, source: liquidSource(pieces) }
   return { kind: 'slots', pieces: joined(pieces.flatMap((piece) => toPieces(piece, mode, fixed))) }
 }
+
+export const needsLogic = (pieces: (string | Tag)[]): boolean =>
+  pieces.some((piece) => typeof piece !== 'string' && (piece.kind === 'output' || piece.kind === 'control'))
+
+/** `written` is the post as its author wrote it, to say where an error is. */
+export const openPart = (part: Part, written: PostSource): OpenPart =>
+  part.kind === 'slots' ? part : { kind: 'logic', render: liquidTemplate({ ...part, original: fieldOf(written, part.field) }) }
 
 function toPieces(piece: string | Tag, mode: Mode, fixed: Fixed): Piece[] {
   if (typeof piece === 'string') return [piece]
   if (piece.kind === 'literal') return [piece.text]
-  if (piece.kind === 'token') return [{ kind: 'token' }]
+  if (piece.kind === 'token') return [{ kind: 'token', purpose: piece.purpose }]
   if (piece.kind !== 'variable') throw new Error(`${piece.source} needs logic`)
   const escaped = (text: string): string => (mode === 'html' ? escapeHtml(text) : text)
   const { path, otherwise } = piece.variable
   const [name] = path
   if (path.length === 1) {
-    if (name === 'unsubscribe_url') return [escaped(fixed.unsubscribe[0]), { kind: 'token' }, escaped(fixed.unsubscribe[1])]
+    if (name === 'unsubscribe_url')
+      return [escaped(fixed.unsubscribe[0]), { kind: 'token', purpose: 'unsubscribe' }, escaped(fixed.unsubscribe[1])]
     if (name === 'list_name' || name === 'postal_address') return [escaped(fixed[name] || (otherwise ?? ''))]
   }
   return [{ kind: 'variable', variable: piece.variable, mode }]
@@ -77,13 +91,13 @@ function joined(pieces: Piece[]): Piece[] {
 }
 
 /** The whole part as text, for one recipient. */
-export function textOf(part: Part, recipient: Recipient, fixed: Fixed): string {
+export function textOf(part: OpenPart, recipient: Recipient, fixed: Fixed): string {
   if (part.kind === 'logic') return part.render(scopeOf(recipient, fixed))
   return part.pieces.map((piece) => (typeof piece === 'string' ? piece : slotText(piece, recipient))).join('')
 }
 
 export function slotText(slot: Slot, recipient: Recipient): string {
-  if (slot.kind === 'token') return recipient.token
+  if (slot.kind === 'token') return recipient.tokens[slot.purpose]
   const value = lookUp(slot.variable.path, recipient)
   const text = slot.variable.otherwise !== null && isMissing(value) ? slot.variable.otherwise : asText(value)
   return slot.mode === 'html' ? escapeHtml(text) : text
@@ -120,8 +134,8 @@ const scopeOf = (recipient: Recipient, fixed: Fixed): Scope => ({
   email: recipient.email,
   name: recipient.name,
   first_name: firstName(recipient),
-  unsubscribe_url: `${fixed.unsubscribe[0]}${recipient.token}${fixed.unsubscribe[1]}`,
+  unsubscribe_url: `${fixed.unsubscribe[0]}${recipient.tokens.unsubscribe}${fixed.unsubscribe[1]}`,
   list_name: fixed.list_name,
   postal_address: fixed.postal_address,
-  delivery_token: recipient.token,
+  delivery_token: { click: recipient.tokens.click, open: recipient.tokens.open },
 })

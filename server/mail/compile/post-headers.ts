@@ -1,9 +1,14 @@
-import type { PostFrame } from './compile-post.ts'
 import { addressField, dateText, machineWord, phrase, textField } from './header-fields.ts'
-import { type Fixed, type Part, type Recipient, textOf, tokenText } from './part.ts'
+import { type Fixed, type OpenPart, type Recipient, textOf, tokenText } from './part.ts'
+import type { PostFrame } from './post-source.ts'
 
 /** The header of each copy: all that is the same is written once, here, and only four fields are written per recipient. */
-export function composeHeaders(frame: PostFrame, subject: Part, fixed: Fixed, multipart: string | null): (recipient: Recipient) => string {
+export function composeHeaders(
+  frame: PostFrame,
+  subject: OpenPart,
+  fixed: Fixed,
+  multipart: string | null,
+): (recipient: Recipient) => string {
   const subjectField = subjectOf(subject, fixed)
   const from = addressField('From', frame.from.name, frame.from.address)
   const replyTo = frame.reply_to === null ? '' : addressField('Reply-To', null, frame.reply_to)
@@ -14,11 +19,11 @@ export function composeHeaders(frame: PostFrame, subject: Part, fixed: Fixed, mu
   return (recipient) => {
     const { message_id } = recipient
     const id = machineWord('Message-ID', message_id.includes('@') ? message_id : `${message_id}@${domain}`)
-    return `${from}${addressField('To', recipient.name, recipient.email)}${replyTo}${subjectField(recipient)}${date}Message-ID: <${id}>\r\n${unsubscribe(recipient.token)}${rest}`
+    return `${from}${addressField('To', recipient.name, recipient.email)}${replyTo}${subjectField(recipient)}${date}Message-ID: <${id}>\r\n${unsubscribe(recipient)}${rest}`
   }
 }
 
-function subjectOf(subject: Part, fixed: Fixed): (recipient: Recipient) => string {
+function subjectOf(subject: OpenPart, fixed: Fixed): (recipient: Recipient) => string {
   const isSame = subject.kind === 'slots' && subject.pieces.every((piece) => typeof piece === 'string')
   if (!isSame) return (recipient) => textField('Subject', textOf(subject, recipient, fixed).trim())
   const field = textField('Subject', subject.pieces.join('').trim())
@@ -26,12 +31,14 @@ function subjectOf(subject: Part, fixed: Fixed): (recipient: Recipient) => strin
 }
 
 /** RFC 8058 section 3.1: one field with one https address; mailto may stand beside it. */
-function unsubscribeField(frame: PostFrame): (token: string) => string {
+function unsubscribeField(frame: PostFrame): (recipient: Pick<Recipient, 'tokens'>) => string {
   const [url, urlEnd] = checked('one_click', frame.urls.one_click)
-  const [mail, mailEnd] = checked('unsubscribe', frame.mail.unsubscribe)
-  const complaints = frame.mail.complaints ?? null
-  return (token) =>
-    `List-Unsubscribe: <${url}${token}${urlEnd}>,\r\n <mailto:${mail}${token}${mailEnd}>\r\n${complaints === null ? '' : `CFBL-Feedback-ID: ${token}\r\n`}`
+  const mailto = frame.mail.unsubscribe && checked('unsubscribe', frame.mail.unsubscribe)
+  const hasComplaints = (frame.mail.complaints ?? null) !== null
+  return ({ tokens: { unsubscribe, return_path } }) => {
+    const byMail = mailto ? `,\r\n <mailto:${mailto[0]}${unsubscribe}${mailto[1]}>` : ''
+    return `List-Unsubscribe: <${url}${unsubscribe}${urlEnd}>${byMail}\r\n${hasComplaints ? `CFBL-Feedback-ID: ${return_path}\r\n` : ''}`
+  }
 }
 
 const checked = (what: string, template: string): readonly [string, string] => tokenText(machineWord(what, template))
@@ -50,6 +57,17 @@ function listFields(frame: PostFrame): string {
     `Feedback-ID: ${machineWord('Feedback-ID', frame.feedback_id)}\r\n`,
     complaints === null ? '' : `CFBL-Address: ${machineWord('CFBL-Address', complaints)}; report=arf\r\n`,
   ].join('')
+}
+
+/** What makes it a list's mail, for a copy that is composed and not filled in: a test copy. Encoded already; the composer folds it anew. */
+export function listFieldsOf(frame: PostFrame, recipient: Pick<Recipient, 'tokens'>): Record<string, string> {
+  const fields = `${unsubscribeField(frame)(recipient)}${listFields(frame)}`.replaceAll('\r\n ', ' ').trimEnd()
+  return Object.fromEntries(
+    fields.split('\r\n').map((field) => {
+      const end = field.indexOf(': ')
+      return [field.slice(0, end), field.slice(end + 2)]
+    }),
+  )
 }
 
 const contentFields = (multipart: string | null): string =>

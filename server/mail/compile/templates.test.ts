@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fillPost, someFrame, somePost, someReader } from '../../../tests/support/compiled-posts.ts'
-import { checkTemplates, compilePost, previewOf, TemplateError } from './index.ts'
+import { checkTemplates, compilePost, previewOf } from './compile-post.ts'
+import { TemplateError } from './index.ts'
 
 const fields = {
   subject: 'subject',
@@ -71,6 +72,22 @@ for (const [what, source] of hostile) {
     assert.throws(() => fill(someReader), says)
   })
 }
+
+for (const [what, source] of [
+  ['400 loops of 1,000 turns', '{% for i in (1..400) %}{% for j in (1..1000) %}{% endfor %}{% endfor %}'],
+  ['a text that a loop makes long', `{% assign x = "${'é'.repeat(2_000)}" %}{% for i in (1..1900) %}{{ x }}{% endfor %}`],
+  ['the same, gathered first', `{% capture y %}{% for i in (1..1900) %}${'é'.repeat(2_000)}{% endfor %}{% endcapture %}{{ y | size }}`],
+] as const) {
+  test(`${what}: more than one reader may cost`, () => {
+    assert.throws(() => checkTemplates({ ...somePost, html: source }), /is there a loop in it that does not end/)
+    assert.throws(() => compilePost({ ...somePost, html: source }, someFrame).fill(someReader), TemplateError)
+  })
+}
+
+test('a long post without logic, and a long loop that is not too long, are taken', () => {
+  checkTemplates({ ...somePost, text: `{{ name }} ${'x '.repeat(499_000)}` })
+  checkTemplates({ ...somePost, html: '{% for i in (1..1000) %}<li>{{ name }} {{ i }} {{ email | upcase }}</li>{% endfor %}' })
+})
 
 test('a post of too many tags or letters is refused at once', () => {
   assert.throws(() => checkTemplates({ ...somePost, html: '{{ a }}'.repeat(200_000) }), /has more than 5,000 merge tags/)

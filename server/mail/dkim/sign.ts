@@ -111,7 +111,33 @@ function foldedNames(names: string[]): string[] {
 const sha256 = (data: Buffer): Buffer => createHash('sha256').update(data).digest()
 
 /** RSA takes half a millisecond: with a callback Node does it beside the event loop, on other cores. */
-const inThreadPool = (hash: 'sha256' | null, data: Buffer, key: KeyObject): Promise<Buffer> =>
-  new Promise((resolve, reject) => {
-    signBytes(hash, data, key, (error, bytes) => (error ? reject(error) : resolve(bytes)))
-  })
+const inThreadPool = async (hash: 'sha256' | null, data: Buffer, key: KeyObject): Promise<Buffer> => {
+  await turns.begin()
+  try {
+    return await new Promise((resolve, reject) => {
+      signBytes(hash, data, key, (error, bytes) => (error ? reject(error) : resolve(bytes)))
+    })
+  } finally {
+    turns.end()
+  }
+}
+
+/**
+ * One thread of Node's pool stays free: a hundred signatures in line would hold up every look-up of a name and every file of this
+ * process, which wait in the same line.
+ */
+const mostAtOnce = Math.max(1, Number(process.env.UV_THREADPOOL_SIZE ?? 4) - 1)
+const turns = {
+  underWay: 0,
+  waiting: [] as (() => void)[],
+  async begin(): Promise<void> {
+    if (turns.underWay < mostAtOnce) turns.underWay++
+    // Whoever ends hands over the turn, so that the count stays.
+    else await new Promise<void>((resolve) => turns.waiting.push(resolve))
+  },
+  end(): void {
+    const next = turns.waiting.shift()
+    if (next) next()
+    else turns.underWay--
+  },
+}

@@ -1,11 +1,11 @@
-import type { BounceClass } from './report.ts'
+import type { FailureClass } from './report.ts'
 
 /**
  * What servers say when they refuse, as data. A new wording is a new line here and a new pair of files in fixtures/. Patterns have no
  * unbounded middle (`.{0,40}`, never `.*`): they run on text of strangers.
  */
 export interface BounceRule {
-  class: BounceClass
+  class: FailureClass
   reason: string
   patterns: RegExp
 }
@@ -26,7 +26,7 @@ const tooMany = 'The receiver takes no more mail for now'
  * RFC 3463 and its registry, by "subject.detail" for permanent failures; "subject.*" for the rest of a subject. `isVague`: used for so
  * many things that the words decide.
  */
-export const statusReasons: Record<string, { class: BounceClass; reason: string; isVague?: boolean }> = {
+export const statusReasons: Record<string, { class: FailureClass; reason: string; isVague?: boolean }> = {
   '1.*': { class: 'hard', reason: noSuchMailbox },
   '1.2': { class: 'hard', reason: noSuchDomain },
   '1.6': { class: 'hard', reason: 'The mailbox has moved and left no new address' },

@@ -1,8 +1,8 @@
 import { type BounceRule, statusReasons, textRules } from './bounce-rules.ts'
-import type { BounceClass } from './report.ts'
+import type { FailureClass } from './report.ts'
 
 export interface Verdict {
-  class: BounceClass
+  class: FailureClass
   reason: string
 }
 

@@ -6,11 +6,14 @@ import { readReportAddress } from './report-address.ts'
 /** Praise, and failed signatures (RFC 6591): nobody asked for anything. */
 const notComplaints = /^(?:not-spam|auth-failure|dmarc|dkim)$/
 
+/** Whether feedback of this type, in lower case, says that somebody did not want the mail. */
+export const isComplaintType = (type: string): boolean => !notComplaints.test(type)
+
 /** RFC 5965. Null when the feedback is no complaint. */
 export function readFeedback(content: string, originalHead: string | null): Complaint | null {
   const fields = readFieldBlocks(content, 5).flat()
   const type = /^[\w-]+/.exec((fieldValue(fields, 'feedback-type') ?? '').toLowerCase())?.[0]
-  if (!type || notComplaints.test(type)) return null
+  if (!type || !isComplaintType(type)) return null
   const original = readOriginal(originalHead)
   const named = ['original-rcpt-to', 'removal-recipient', 'redacted-address', 'original-recipient'].map((name) =>
     readReportAddress(fieldValue(fields, name)),

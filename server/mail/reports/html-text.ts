@@ -74,8 +74,10 @@ function tagAt(html: string, open: number): { name: string; end: number } {
 
 /** Without a closing tag the rest is taken for shown, and not searched again: to lose a notice to one stray "<head>" would be worse. */
 function closingOf(html: string, name: string, offset: number): number {
-  const close = html.indexOf(`</${name}`, offset)
-  return close < 0 ? html.indexOf(`</${name.toUpperCase()}`, offset) : close
+  // One search for both spellings: one after the other, the first would read to the end each time.
+  const closing = new RegExp(`</${name}`, 'gi')
+  closing.lastIndex = offset
+  return closing.exec(html)?.index ?? -1
 }
 
 const decodeEntities = (text: string) =>

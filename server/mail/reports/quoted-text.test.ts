@@ -119,6 +119,7 @@ test('HTML becomes lines of text, with ">" for what it quotes', () => {
   for (const hostile of [
     '<'.repeat(300_000),
     '<head>'.repeat(50_000),
+    '<STYLE></STYLE>'.repeat(70_000),
     '<blockquote>'.repeat(30_000),
     '<!--'.repeat(50_000),
     '&#'.repeat(100_000),

@@ -27,7 +27,8 @@ export type BounceAction = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'exp
  * hard: the address is dead. soft: it may work another day. policy: the receiver refused the sender or the message, which says nothing
  * of the address. none: nothing has failed (yet).
  */
-export type BounceClass = 'hard' | 'soft' | 'policy' | 'none'
+export type BounceClass = FailureClass | 'none'
+export type FailureClass = 'hard' | 'soft' | 'policy'
 
 export interface Complaint {
   kind: 'complaint'

@@ -1,0 +1,1 @@
+export { createSnsReceiver } from './receive-sns-message.ts'

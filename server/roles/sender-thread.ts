@@ -1,0 +1,53 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { systemClock } from '../base/clock.ts'
+import type { Config } from '../base/config.ts'
+import { createLog } from '../base/log.ts'
+import { createSecrets, loadSecretKey } from '../base/secrets.ts'
+import { onWake, wake } from '../base/wake.ts'
+import { dataDirOf } from '../database/connect.ts'
+import { type ConnectionSettings, openDatabase } from '../database/database.ts'
+import { beatEveryMs } from './pulse.ts'
+import { startSenderRole } from './sender.ts'
+import { createSendingParts } from './sending-parts.ts'
+
+export interface SenderThreadData {
+  config: Config
+  connection: ConnectionSettings
+}
+/** What the thread is told: to stop, or that there is something to do. */
+export type ToSenderThread = 'stop' | 'messages' | 'broadcasts'
+/** A beat says that it turns. */
+export type FromSenderThread = 'started' | 'events' | 'beat'
+
+/** Claims, settlements and what is put together between them, one at a time each; single messages settle several at once. */
+const poolSize = 8
+
+/**
+ * What the thread does that `start-sender-thread.ts` starts. It shares nothing with the one that serves requests but the configuration:
+ * connections, transport and keys are its own, as in a process apart.
+ */
+export async function runSenderThread(): Promise<void> {
+  // From the start: what is settled of the last run may take its time.
+  setInterval(() => tell('beat'), beatEveryMs)
+  const { config, connection } = workerData as SenderThreadData
+  const log = createLog(config.LOG_LEVEL)
+  const clock = systemClock
+  const database = openDatabase({ connection, clock, log, poolSize })
+  const secrets = createSecrets(loadSecretKey(config.SECRET_KEY, dataDirOf(config)))
+  const { transport, signers } = createSendingParts({ config, database, secrets, clock })
+  const stopRole = await startSenderRole({ database, clock, log, config, secrets, transport, signers })
+  const stop = async () => {
+    await stopRole()
+    await transport.close()
+    await database.close()
+    process.exit()
+  }
+  parentPort?.on('message', (told: ToSenderThread) => {
+    if (told === 'stop') void stop()
+    else wake(told)
+  })
+  onWake('events', () => tell('events'))
+  tell('started')
+}
+
+const tell = (what: FromSenderThread): void => parentPort?.postMessage(what)
