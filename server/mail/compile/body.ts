@@ -63,7 +63,7 @@ ${content}
 const require = createRequire(import.meta.url)
 const loadJuice = () => (require('juice') as typeof import('juice')).default
 
-/** Elements times rules: what inlining costs grows with it, and the whole program waits meanwhile. */
+/** Elements times rules: what inlining costs grows with it, and a page without it is better than none. */
 const maxInlining = 2_000_000
 
 /**

@@ -32,7 +32,7 @@ export class CompilerBusy extends Error {
 /** A newsletter takes some ten milliseconds, one of a million letters one or two seconds, and the machine may be busy. */
 const limitMs = 5_000
 const maxWaitingOfProject = 50
-const maxWaiting = 500
+const maxWaiting = 200
 const idleMs = 5 * 60_000
 const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16 }
 const entry = new URL('../../../bin/compiler-thread.js', import.meta.url)
