@@ -1,5 +1,6 @@
-import type { ListId, ProjectId } from '../../base/ids.ts'
+import type { ContactId, ListId, ProjectId } from '../../base/ids.ts'
 import type { Transaction } from '../../database/database.ts'
+import { sql } from '../../database/sql.ts'
 import type { MailboxRow } from '../mailboxes/index.ts'
 
 /** From the agent's project into the human's. */
@@ -56,9 +57,14 @@ export async function moveDeliveries(tx: Transaction, { from, to }: Move): Promi
 
 /**
  * One person is one contact: where the human knows them already, the two are joined. What the human wrote counts; the agent's words fill
- * the gaps, as far as a contact may grow.
+ * the gaps, as far as a contact may grow. Who is known to both is asked once: one whom the human adds meanwhile clashes at the end, and
+ * the merge begins anew.
  */
 export async function joinContacts(tx: Transaction, { from, to }: Move): Promise<void> {
+  const known = await tx.many<{ mine: ContactId; theirs: ContactId }>`
+    select mine.id as mine, theirs.id as theirs from contacts theirs join contacts mine on mine.email_key = theirs.email_key
+    where theirs.project_id = ${from} and mine.project_id = ${to} for update`
+  const pairs = sql`unnest(${known.map(({ mine }) => mine)}::uuid[], ${known.map(({ theirs }) => theirs)}::uuid[]) as pair (mine, theirs)`
   await tx.run`
     update contacts mine set
       name = coalesce(mine.name, theirs.name), notes = coalesce(mine.notes, theirs.notes), org = coalesce(mine.org, theirs.org),
@@ -71,19 +77,13 @@ export async function joinContacts(tx: Transaction, { from, to }: Move): Promise
       last_activity_at = greatest(mine.last_activity_at, theirs.last_activity_at),
       soft_bounced_on = array(select distinct day from unnest(mine.soft_bounced_on || theirs.soft_bounced_on) as day order by day),
       updated_at = ${tx.now}
-    from contacts theirs
-    where theirs.project_id = ${from} and mine.project_id = ${to} and mine.email_key = theirs.email_key`
+    from ${pairs} join contacts theirs on theirs.project_id = ${from} and theirs.id = pair.theirs
+    where mine.project_id = ${to} and mine.id = pair.mine`
   await tx.run`
-    update subscribers s set contact_id = mine.id
-    from contacts theirs join contacts mine on mine.email_key = theirs.email_key
-    where theirs.project_id = ${from} and mine.project_id = ${to} and s.project_id = ${from} and s.contact_id = theirs.id`
+    update subscribers s set contact_id = pair.mine from ${pairs} where s.project_id = ${from} and s.contact_id = pair.theirs`
   await tx.run`
-    update deliveries d set contact_id = mine.id
-    from contacts theirs join contacts mine on mine.email_key = theirs.email_key
-    where theirs.project_id = ${from} and mine.project_id = ${to} and d.project_id = ${from} and d.contact_id = theirs.id`
-  await tx.run`
-    delete from contacts theirs using contacts mine
-    where theirs.project_id = ${from} and mine.project_id = ${to} and mine.email_key = theirs.email_key`
+    update deliveries d set contact_id = pair.mine from ${pairs} where d.project_id = ${from} and d.contact_id = pair.theirs`
+  await tx.run`delete from contacts c using ${pairs} where c.project_id = ${from} and c.id = pair.theirs`
   await tx.run`update contacts set project_id = ${to} where project_id = ${from}`
 }
 
