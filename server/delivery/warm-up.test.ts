@@ -102,6 +102,11 @@ test('what is to be tried again goes out under a ceiling that is reached, and is
   await project.post(`${path}/send`)
   await untilSentToday(project, path, 200)
   await until('the others of today', () => peer.messages.length === 190)
+  // Only then is it known when they are due again.
+  await until('ten to be put off', async () => {
+    const { body } = await project.get(`${path}/deliveries?status=queued&limit=200`)
+    return body.filter(({ attempts }: { attempts: number }) => attempts === 1).length === 10
+  })
   app.clock.advance(3 * minuteMs)
   await until('those that were put off', () => peer.messages.length === 200)
   await quiet()
