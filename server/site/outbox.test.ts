@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../tests/support/posthaste.ts'
+import { newPost } from '../../tests/support/posts.ts'
 import { sendRaw } from '../../tests/support/raw-http.ts'
 import { startSmtpPeer } from '../../tests/support/smtp-peer.ts'
 import { until } from '../../tests/support/until.ts'
@@ -142,4 +143,11 @@ test('with a relay there is no outbox', async (t) => {
   const home = await (await fetch(sending.url)).text()
   assert.ok(!home.includes('/dev/outbox'))
   assert.ok((await (await fetch(app.url)).text()).includes('/dev/outbox'))
+})
+
+test('a post has the subject that its reader sees', async () => {
+  const { project, path } = await newPost(app, { subscribers: 1, body: { subject: 'Hello, {{ name }}', body_text: 'Hi' } })
+  await project.post(`${path}/send`)
+  const mail = await until('the post is kept', async () => (await kept()).find((one) => one.to === 'reader-1@example.org'))
+  assert.equal(mail.subject, 'Hello, Reader 1')
 })

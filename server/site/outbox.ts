@@ -39,13 +39,14 @@ export function addOutbox(app: FastifyInstance, { database, config }: Services):
 }
 
 async function readable({ id, envelope_from, envelope_to, subject, message, created_at }: StoredMessage) {
-  const { from, text, html: htmlBody } = await PostalMime.parse(message)
+  const { from, subject: shown, text, html: htmlBody } = await PostalMime.parse(message)
   return {
     id,
     from: from?.address ?? envelope_from,
     return_path: envelope_from,
     to: envelope_to,
-    subject,
+    // As the reader sees it: the one that was stored is a post's, with its merge tags.
+    subject: shown ?? subject,
     text: text ?? null,
     html: htmlBody ?? null,
     created_at,
