@@ -185,3 +185,12 @@ const metadataOf = (form: Record<string, string>): Record<string, string> =>
 function send(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
+
+/** What an app is configured with that sells the plan `light` through this peer. */
+export const sellingThrough = ({ url }: { url: string }) => ({
+  PAYMENTS: 'stripe',
+  STRIPE_SECRET_KEY: 'sk_test_secret',
+  STRIPE_PROFILE: 'profile_ours',
+  STRIPE_API_URL: url,
+  PLANS: '{"anonymous":10,"free":100,"light":{"emails":2000,"stripe_price":"price_light"}}',
+})

@@ -3,20 +3,14 @@ import { test } from 'node:test'
 import { useUp } from '../../../tests/support/payable.ts'
 import { createTestClock, startApp } from '../../../tests/support/posthaste.ts'
 import type { TestProject } from '../../../tests/support/project.ts'
-import { startStripePeer, type Turn } from '../../../tests/support/stripe-peer.ts'
+import { sellingThrough, startStripePeer, type Turn } from '../../../tests/support/stripe-peer.ts'
 import { newId } from '../../base/ids.ts'
 import { releaseEmails } from '../usage/index.ts'
 import { billOverage } from './index.ts'
 
 const clock = createTestClock()
 const peer = await startStripePeer(clock)
-const app = await startApp(
-  {
-    ...{ PAYMENTS: 'stripe', STRIPE_SECRET_KEY: 'sk_test_secret', STRIPE_PROFILE: 'profile_ours', STRIPE_API_URL: peer.url },
-    PLANS: '{"anonymous":10,"free":100,"light":{"emails":2000,"stripe_price":"price_light"}}',
-  },
-  { clock },
-)
+const app = await startApp(sellingThrough(peer), { clock })
 const { database } = app.services
 const day = 24 * 3_600_000
 

@@ -31,8 +31,7 @@ export const insertAgentMailbox = async (
   return row! // an insert that does not throw returns its row
 }
 
-/** Whoever's it is. */
-/** By a mailbox, or by somebody who signs in with it or is invited by it: who had that mailbox would get their codes. */
+/** By anybody's mailbox, or by somebody who signs in with it or is invited by it: who had that mailbox would get their codes. */
 export const isAddressUsed = async (db: Queryable, address_key: string): Promise<boolean> =>
   (await db.first`
     select 1 from mailboxes where address_key = ${address_key} and deleted_at is null

@@ -98,34 +98,39 @@ export async function creditEmails(tx: Transaction, { project_id, mailbox_id }: 
   await insertReservation(tx, { ...key, id: newId(), mailbox_id, count: 0, overage: 0, paid: 0, paid_for: count })
 }
 
+interface Correction {
+  project_id: ProjectId
+  reservation_id: string
+  count: number
+}
+
+/** What a send has booked and the month of that, held in this order. Null when the booking is gone. */
+async function holdBooking(tx: Transaction, { project_id, reservation_id }: Correction) {
+  const reservation = await lockReservation(tx, { project_id, reservation_id })
+  if (!reservation) return null
+  const key = { project_id, period_start: reservation.period_start }
+  return { reservation, key, period: await lockPeriod(tx, key) }
+}
+
 /**
  * Gives back what a send did not use, to the month it came from: overage first, as long as it is not being billed, then what was paid
  * for, which is there to be sent again, then the plan's.
  */
-export async function releaseEmails(
-  tx: Transaction,
-  { project_id, reservation_id, count }: { project_id: ProjectId; reservation_id: string; count: number },
-): Promise<void> {
-  const reservation = await lockReservation(tx, { project_id, reservation_id })
-  if (!reservation) return
-  const key = { project_id, period_start: reservation.period_start }
-  const { billed_at, invoice_id } = await lockPeriod(tx, key)
-  const back = Math.min(count, reservation.count)
-  const overage = billed_at === null && invoice_id === null ? Math.min(back, reservation.overage) : 0
+export async function releaseEmails(tx: Transaction, unused: Correction): Promise<void> {
+  const booking = await holdBooking(tx, unused)
+  if (!booking) return
+  const { reservation, key, period } = booking
+  const back = Math.min(unused.count, reservation.count)
+  const overage = period.billed_at === null && period.invoice_id === null ? Math.min(back, reservation.overage) : 0
   const paid = Math.min(back - overage, reservation.paid)
   await takeFromReservation(tx, reservation, { count: back, overage, paid })
   await addToPeriod(tx, key, { used: -back, overage: -overage, paid_used: -paid })
 }
 
 /** What a send used beyond its booking, in the month of that: it has left, so it is counted; nobody agreed to it, so it costs nothing. */
-export async function countUnbooked(
-  tx: Transaction,
-  { project_id, reservation_id, count }: { project_id: ProjectId; reservation_id: string; count: number },
-): Promise<void> {
-  const reservation = await lockReservation(tx, { project_id, reservation_id })
-  if (!reservation) return
-  const key = { project_id, period_start: reservation.period_start }
-  await lockPeriod(tx, key)
-  await takeFromReservation(tx, reservation, { count: -count, overage: 0, paid: 0 })
-  await addToPeriod(tx, key, { used: count })
+export async function countUnbooked(tx: Transaction, extra: Correction): Promise<void> {
+  const booking = await holdBooking(tx, extra)
+  if (!booking) return
+  await takeFromReservation(tx, booking.reservation, { count: -extra.count, overage: 0, paid: 0 })
+  await addToPeriod(tx, booking.key, { used: extra.count })
 }
