@@ -40,7 +40,8 @@ test('of a plan without a limit it may use five, exactly, also when it asks for 
   assert.deepEqual([status, body.error.code, body.error.payment.emails], [402, 'limit_exceeded', 1])
   assert.match(headers.get('www-authenticate') ?? '', /^Payment /)
   assert.match(body.error.message, /without the scope "send"/)
-  assert.deepEqual(await project.events(), Array(5).fill(['email.sent', 'email.delivered']).flat())
+  // Five that settle at the same moment tell of themselves in between each other.
+  assert.deepEqual((await project.events()).sort(), [...Array(5).fill('email.delivered'), ...Array(5).fill('email.sent')])
   // Those who may send are not held up, and do not use up what is the agent's.
   assert.equal(sentBy(await times(7, () => send(project, { from: address }))), 7)
   assert.equal((await usageOf(app, project))?.used, 12)
