@@ -4,6 +4,7 @@ import type { Secrets } from '../base/secrets.ts'
 import type { Database, Queryable, Transaction } from '../database/database.ts'
 import { dkimKeyFromPem, dkimKeyToPem, dkimRecord, dkimSelector, generateDkimKey } from '../mail/dkim/keys.ts'
 import { createDkimSigner, type DkimAlgorithm, type DkimKey, type DkimSigner } from '../mail/dkim/sign.ts'
+import { createSigningThreads } from '../mail/dkim/signing-threads.ts'
 
 export { recordStrings } from '../mail/dkim/keys.ts'
 
@@ -45,6 +46,7 @@ const activeKeys = (db: Queryable, domain: string) => db.many<KeyRow>`
   select id, domain, selector, algorithm, private_key, public_key from dkim_keys where domain = ${domain} and status = 'active' order by algorithm desc`
 
 export function createSigners({ database, secrets, clock }: Parts): Signers {
+  const signText = createSigningThreads()
   const known = new Map<string, { signer: Promise<DkimSigner | null>; at: Moment }>()
   const openKey = (row: KeyRow): DkimKey => {
     try {
@@ -56,7 +58,7 @@ export function createSigners({ database, secrets, clock }: Parts): Signers {
   const load = async (domain: string): Promise<DkimSigner | null> => {
     const rows = await activeKeys(database, domain)
     if (rows.length === 0) return null
-    return createDkimSigner({ domain, keys: rows.map(openKey), clock })
+    return createDkimSigner({ domain, keys: rows.map(openKey), clock, signText })
   }
   return {
     signerFor(domain) {

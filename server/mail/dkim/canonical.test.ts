@@ -30,13 +30,13 @@ const bodies: [body: string, relaxed: string][] = [
 for (const [body, relaxed] of bodies) {
   test(`the body ${JSON.stringify(body)} is hashed as ${JSON.stringify(relaxed)}`, () => {
     assert.equal(relaxedBody(Buffer.from(body)).toString(), relaxed)
-    assert.equal(bodyHash(Buffer.from(body)), createHash('sha256').update(relaxed).digest('base64'))
-    assert.equal(bodyHash(Buffer.from(relaxed)), createHash('sha256').update(relaxed).digest('base64'))
+    assert.equal(bodyHash(Buffer.from(body), { isRelaxed: false }), createHash('sha256').update(relaxed).digest('base64'))
+    assert.equal(bodyHash(Buffer.from(relaxed), { isRelaxed: true }), createHash('sha256').update(relaxed).digest('base64'))
   })
 }
 
 test('the empty body has the hash that the RFC’s errata give', () => {
-  assert.equal(bodyHash(Buffer.alloc(0)), '47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=')
+  assert.equal(bodyHash(Buffer.alloc(0), { isRelaxed: false }), '47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=')
 })
 
 test('bodies of chance have the same hash whether they are relaxed already or not', () => {
@@ -50,7 +50,10 @@ test('bodies of chance have the same hash whether they are relaxed already or no
     const body = Buffer.from(Array.from({ length: random(40) }, () => alphabet[random(alphabet.length)]).join(''))
     const relaxed = relaxedBody(body)
     assert.deepEqual(relaxedBody(relaxed), relaxed)
-    assert.equal(bodyHash(body), createHash('sha256').update(relaxed).digest('base64'))
+    const hash = createHash('sha256').update(relaxed).digest('base64')
+    assert.equal(bodyHash(body, { isRelaxed: false }), hash)
+    for (const end of ['', '\r\n', '\r\n\r\n'])
+      assert.equal(bodyHash(Buffer.concat([relaxed, Buffer.from(end)]), { isRelaxed: true }), hash)
   }
 })
 

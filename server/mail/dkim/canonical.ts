@@ -4,28 +4,20 @@ const [tab, lf, cr, space] = [0x09, 0x0a, 0x0d, 0x20]
 
 /**
  * SHA-256 of the body in its relaxed form (RFC 6376 section 3.4.4): no white space at the end of a line, one space for each run of it
- * inside, no empty lines at the end. What has that form already, as every post that `compile/` makes, is hashed as it is.
+ * inside, no empty lines at the end. Of a body whose lines have that form already only the end is looked at.
  */
-export const bodyHash = (body: Buffer): string =>
-  createHash('sha256')
-    .update(isRelaxed(body) ? body : relaxedBody(body))
-    .digest('base64')
+export const bodyHash = (body: Buffer, { isRelaxed }: { isRelaxed: boolean }): string => {
+  const hash = createHash('sha256')
+  if (!isRelaxed) return hash.update(relaxedBody(body)).digest('base64')
+  const end = endOfText(body)
+  if (end > 0) hash.update(body.subarray(0, end)).update('\r\n')
+  return hash.digest('base64')
+}
 
-function isRelaxed(body: Buffer): boolean {
-  const { length } = body
-  if (length === 0) return true
-  if (length < 3 || body[length - 1] !== lf || body[length - 2] !== cr) return false
-  if (body[length - 3] === lf && (length < 4 || body[length - 4] === cr)) return false
-  // Every space must stand before a letter.
-  for (let at = 0; at < length; at++) {
-    const byte = body[at] as number
-    if (byte > space) continue
-    if (byte === tab) return false
-    if (byte !== space) continue
-    const next = body[at + 1] as number
-    if (next === space || next === cr) return false
-  }
-  return true
+function endOfText(body: Buffer): number {
+  let end = body.length
+  while (end >= 2 && body[end - 1] === lf && body[end - 2] === cr) end -= 2
+  return end
 }
 
 export function relaxedBody(body: Buffer): Buffer {

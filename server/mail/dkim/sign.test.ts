@@ -84,6 +84,15 @@ for (const [what, message] of messages) {
   })
 }
 
+for (const [what, message] of messages.filter(([what]) => what.startsWith('a post') || what === 'a compiled post')) {
+  test(`who says that it is relaxed already gets the same signatures for ${what}`, async () => {
+    const bytes = Buffer.from(message)
+    const split = bytes.indexOf('\r\n\r\n')
+    const [headers, body] = [bytes.subarray(0, split + 2), bytes.subarray(split + 4)]
+    assert.deepEqual(await signer.sign(headers, body, { isRelaxed: true }), await signer.sign(headers, body))
+  })
+}
+
 test('a signed post is still a sound message', async () => {
   const { whole } = await signed(post.fill(someReader).message)
   const split = whole.indexOf('\r\nFrom:') + 2

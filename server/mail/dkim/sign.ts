@@ -1,9 +1,10 @@
-import { createHash, type KeyObject, sign as signBytes } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { domainToASCII } from 'node:url'
 import type { Clock } from '../../base/clock.ts'
 import { bodyHash, type Field, readFields, relaxedField } from './canonical.ts'
+import { type DkimAlgorithm, type SignText, signInPool } from './sign-in-pool.ts'
 
-export type DkimAlgorithm = 'rsa-sha256' | 'ed25519-sha256'
+export type { DkimAlgorithm }
 
 export interface DkimKey {
   selector: string
@@ -12,8 +13,11 @@ export interface DkimKey {
 }
 
 export interface DkimSigner {
-  /** The DKIM-Signature fields to put on top of the headers, one for each key. Neither block has the empty line between them. */
-  sign(headers: Buffer, body: Buffer): Promise<Buffer>
+  /**
+   * The DKIM-Signature fields to put on top of the headers, one for each key. Neither block has the empty line between them. Whether the
+   * lines of a body have their relaxed form already costs a tenth of a millisecond to find out: whoever made them so says it.
+   */
+  sign(headers: Buffer, body: Buffer, about?: { isRelaxed: boolean }): Promise<Buffer>
 }
 
 /**
@@ -29,13 +33,20 @@ const signed = new Set([
 
 const keyTypes: Record<DkimAlgorithm, string> = { 'rsa-sha256': 'rsa', 'ed25519-sha256': 'ed25519' }
 
+export interface DkimSignerParts {
+  domain: string
+  keys: DkimKey[]
+  clock: Clock
+  signText?: SignText
+}
+
 /** RFC 6376 signer with RFC 8463's second algorithm: both signatures stand on one hash of the body. */
-export function createDkimSigner({ domain, keys, clock }: { domain: string; keys: DkimKey[]; clock: Clock }): DkimSigner {
+export function createDkimSigner({ domain, keys, clock, signText = signInPool }: DkimSignerParts): DkimSigner {
   const signingDomain = domainToASCII(domain)
   if (!/^[a-z\d-]+(?:\.[a-z\d-]+)+$/.test(signingDomain)) throw new Error(`"${domain}" is not a domain that mail can be signed for`)
   for (const key of keys) checkKey(key)
   return {
-    async sign(headers, body) {
+    async sign(headers, body, { isRelaxed } = { isRelaxed: false }) {
       const fields = readFields(headers).filter(({ name }) => signed.has(name))
       if (!fields.some(({ name }) => name === 'from')) throw new Error('A message without From cannot be signed')
       const about = {
@@ -44,9 +55,9 @@ export function createDkimSigner({ domain, keys, clock }: { domain: string; keys
         fields,
         // RFC 6376 section 8.15: From named once more than it is there, so that nobody can add another one.
         names: [...fields.map(({ name }) => name), 'from'],
-        bodyHash: bodyHash(body),
+        bodyHash: bodyHash(body, { isRelaxed }),
       }
-      const signatures = await Promise.all(keys.map((key) => signature(key, about)))
+      const signatures = await Promise.all(keys.map((key) => signature(key, about, signText)))
       return Buffer.from(signatures.join(''), 'latin1')
     },
   }
@@ -71,7 +82,7 @@ interface About {
   bodyHash: string
 }
 
-async function signature({ selector, algorithm, private_key }: DkimKey, about: About): Promise<string> {
+async function signature({ selector, algorithm, private_key }: DkimKey, about: About, signText: SignText): Promise<string> {
   const unsigned = [
     ` v=1; a=${algorithm}; c=relaxed/relaxed; d=${about.domain};`,
     ` s=${selector}; t=${about.seconds};`,
@@ -79,11 +90,16 @@ async function signature({ selector, algorithm, private_key }: DkimKey, about: A
     ` bh=${about.bodyHash};`,
     ' b=',
   ].join('\r\n')
-  const data = Buffer.from(signedText(about.fields, unsigned), 'latin1')
-  // RFC 8463 section 3: Ed25519 signs the hash.
-  const bytes =
-    algorithm === 'rsa-sha256' ? await inThreadPool('sha256', data, private_key) : await inThreadPool(null, sha256(data), private_key)
-  return `DKIM-Signature:${unsigned}${bytes.toString('base64').replace(/.{72}(?=.)/g, '$&\r\n ')}\r\n`
+  const value = await signText(algorithm, signedText(about.fields, unsigned), private_key)
+  return `DKIM-Signature:${unsigned}${folded(value)}\r\n`
+}
+
+const lettersOfLine = 72
+
+function folded(value: string): string {
+  let lines = value.slice(0, lettersOfLine)
+  for (let at = lettersOfLine; at < value.length; at += lettersOfLine) lines += `\r\n ${value.slice(at, at + lettersOfLine)}`
+  return lines
 }
 
 /** RFC 6376 section 5.4.2: of a name that is there more than once, the lowest field is the first to be meant. */
@@ -106,38 +122,4 @@ function foldedNames(names: string[]): string[] {
     line += piece
   })
   return [...lines, line]
-}
-
-const sha256 = (data: Buffer): Buffer => createHash('sha256').update(data).digest()
-
-/** RSA takes half a millisecond: with a callback Node does it beside the event loop, on other cores. */
-const inThreadPool = async (hash: 'sha256' | null, data: Buffer, key: KeyObject): Promise<Buffer> => {
-  await turns.begin()
-  try {
-    return await new Promise((resolve, reject) => {
-      signBytes(hash, data, key, (error, bytes) => (error ? reject(error) : resolve(bytes)))
-    })
-  } finally {
-    turns.end()
-  }
-}
-
-/**
- * One thread of Node's pool stays free: a hundred signatures in line would hold up every look-up of a name and every file of this
- * process, which wait in the same line.
- */
-const mostAtOnce = Math.max(1, Number(process.env.UV_THREADPOOL_SIZE ?? 4) - 1)
-const turns = {
-  underWay: 0,
-  waiting: [] as (() => void)[],
-  async begin(): Promise<void> {
-    if (turns.underWay < mostAtOnce) turns.underWay++
-    // Whoever ends hands over the turn, so that the count stays.
-    else await new Promise<void>((resolve) => turns.waiting.push(resolve))
-  },
-  end(): void {
-    const next = turns.waiting.shift()
-    if (next) next()
-    else turns.underWay--
-  },
 }
