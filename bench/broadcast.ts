@@ -9,7 +9,7 @@ import { machine, median, percentile, report, startBench } from './support.ts'
  * complete and the post says so, to a sink on this machine. The references run in turns with it, on the same two cores. N says to how
  * many, ROUNDS how often.
  */
-const recipients = Number(process.env.N ?? 20_000)
+const recipients = Number(process.env.N ?? 50_000)
 const rounds = Number(process.env.ROUNDS ?? 3)
 const octets = 36_000
 

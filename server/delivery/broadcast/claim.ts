@@ -75,12 +75,15 @@ export async function claimDeliveries(warmUps: WarmUps, broadcast: OpenBroadcast
   return claimed ?? { wanted: [], taken: 0 }
 }
 
-/** Suppressions are kept by a hash of project and address: `addressHash` in features/suppressions makes the same. */
+/**
+ * Suppressions are kept by a hash of project and address: `addressHash` in features/suppressions makes the same. The list is no condition of the
+ * search, for which PostgreSQL would take an index by lists, and search it once for each status: a sixth of a claim.
+ */
 const isWanted = (list_id: ListId) => sql`coalesce((
-  select s.status = 'active' and not exists (
+  select s.list_id = ${list_id} and s.status = 'active' and not exists (
     select 1 from suppressions x
     where x.project_id = s.project_id and x.address_hash = sha256(convert_to(s.project_id::text || ':' || s.email_key, 'UTF8')))
-  from subscribers s where s.project_id = d.project_id and s.list_id = ${list_id} and s.id = d.subscriber_id), false)`
+  from subscribers s where s.project_id = d.project_id and s.id = d.subscriber_id), false)`
 
 /** Through indexes of the few that were put off and that are in hand: by time alone, all that waits for its first try would be passed by. */
 const findTried = (db: Queryable, { project_id, id }: OpenBroadcast, { now }: Lessee, limit: number) => db.many<{ id: DeliveryId }>`

@@ -8,6 +8,8 @@ import type { BroadcastRow } from './broadcast.ts'
  * one person impossible.
  */
 const chunk = 5_000
+/** The first is small, so that the first messages leave at once. */
+const firstChunk = 500
 const beforeAll = '00000000-0000-0000-0000-000000000000'
 
 interface Recipient {
@@ -32,22 +34,23 @@ export const expandOne = (database: Database, after: BroadcastId | null = null):
   })
 
 async function addPeople(tx: Transaction, broadcast: BroadcastRow): Promise<void> {
-  const people = await nextPeople(tx, broadcast)
+  const limit = broadcast.expanded_to === null ? firstChunk : chunk
+  const people = await nextPeople(tx, broadcast, limit)
   const added = await insertDeliveries(tx, broadcast, people)
   const last = people.at(-1)?.id ?? broadcast.expanded_to
   // Whose joining was under way in the moment of the press was not counted then, and is one of them.
   await tx.run`
-    update broadcasts set expanded_to = ${last}, expanded = expanded + ${added}, is_expanded = ${people.length < chunk},
+    update broadcasts set expanded_to = ${last}, expanded = expanded + ${added}, is_expanded = ${people.length < limit},
       recipients = greatest(recipients, expanded + ${added})
     where project_id = ${broadcast.project_id} and id = ${broadcast.id}`
 }
 
 /** Who joined after the press has a greater number, by no clock; who has left since is not active any more. */
-const nextPeople = (tx: Transaction, { project_id, list_id, activation, expanded_to }: BroadcastRow) => tx.many<Recipient>`
+const nextPeople = (tx: Transaction, { project_id, list_id, activation, expanded_to }: BroadcastRow, limit: number) => tx.many<Recipient>`
   select id, contact_id, email, name from subscribers
   where project_id = ${project_id} and list_id = ${list_id} and status = 'active' and activation < ${activation} and email is not null
     and id > ${expanded_to ?? beforeAll}
-  order by id limit ${chunk}`
+  order by id limit ${limit}`
 
 const insertDeliveries = (tx: Transaction, { project_id, id }: BroadcastRow, people: Recipient[]) => tx.run`
   insert into deliveries (project_id, id, broadcast_id, subscriber_id, contact_id, email, name, next_attempt_at)
