@@ -71,6 +71,8 @@ async function startProgram(connection: ConnectionSettings, folder: string, more
   const port = await freePort()
   const env = {
     ...process.env,
+    // As `npm start` has it.
+    MALLOC_ARENA_MAX: '2',
     PORT: String(port),
     DATABASE_URL: urlOf(connection),
     DATA_DIR: join(folder, 'program'),
@@ -79,7 +81,7 @@ async function startProgram(connection: ConnectionSettings, folder: string, more
     ...more,
   }
   const watch = new URL('./event-loop.js', import.meta.url).href
-  const child = spawn(process.execPath, ['--max-semi-space-size=8', '--import', watch, 'bin/posthaste.js', 'start'], {
+  const child = spawn(process.execPath, ['--max-semi-space-size=4', '--import', watch, 'bin/posthaste.js', 'start'], {
     env,
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })

@@ -58,7 +58,7 @@ export async function startStage(connection: ConnectionSettings): Promise<Stage>
   const port = await freePort()
   const shared = environment(connection, { port, sinkPort: sink.port })
   const start = (env: Record<string, string>, preload: string[] = []): ChildProcess => {
-    const child = spawn(process.execPath, ['--max-semi-space-size=8', ...preload, 'bin/posthaste.js', 'start'], {
+    const child = spawn(process.execPath, ['--max-semi-space-size=4', ...preload, 'bin/posthaste.js', 'start'], {
       cwd: root,
       env: { ...shared, ...env },
       stdio: ['ignore', 'ignore', 'inherit'],

@@ -79,6 +79,7 @@ class BroadcastStream {
   #isRoused = false
   #endRest = () => {}
   #flushing: Promise<void> = Promise.resolve()
+  #isFlushDue = false
   #isJournalBroken = false
   #pumpTimer: NodeJS.Timeout | undefined
 
@@ -278,9 +279,13 @@ class BroadcastStream {
     return true
   }
 
+  /** One at a time, and at most one that waits for it: more would find only what came in the moment between. */
   #flush(): Promise<void> {
     const { database, clock, log, node } = this.#sender
+    if (this.#isFlushDue) return this.#flushing
+    this.#isFlushDue = true
     this.#flushing = this.#flushing.then(async () => {
+      this.#isFlushDue = false
       const batch = this.#outcomes.splice(0)
       if (batch.length === 0) return
       try {

@@ -58,16 +58,30 @@ export interface Field {
 
 /** The fields of a header block, from top to bottom. Bytes are kept as they are, one letter each. */
 export function readFields(headers: Buffer): Field[] {
+  const text = headers.toString('latin1')
   const fields: Field[] = []
-  for (const line of headers.toString('latin1').split(/\r\n(?![ \t])/)) {
-    const colon = line.indexOf(':')
-    if (colon > 0) fields.push(relaxedField(line.slice(0, colon), line.slice(colon + 1)))
+  for (let start = 0; start < text.length; ) {
+    const end = endOfField(text, start)
+    const colon = text.indexOf(':', start)
+    if (colon > start && colon < end) fields.push(relaxedField(text.slice(start, colon), text.slice(colon + 1, end)))
+    start = end + 2
   }
   return fields
 }
 
+/** A line that begins with white space goes on with the one before. */
+function endOfField(text: string, start: number): number {
+  let end = text.indexOf('\r\n', start)
+  while (end >= 0 && (text[end + 2] === ' ' || text[end + 2] === '\t')) end = text.indexOf('\r\n', end + 2)
+  return end < 0 ? text.length : end
+}
+
+/** Words with one space before each: nothing to fold or to trim. So are most fields, and this is the cheapest way to see it. */
+const isOfWords = /^(?: [^ \t\r\n]+)+$/
+
 export function relaxedField(name: string, value: string): Field {
   const key = name.trimEnd().toLowerCase()
+  if (isOfWords.test(value)) return { name: key, relaxed: `${key}:${value.slice(1)}` }
   const line = value.replace(/\r\n(?=[ \t])/g, '').replace(/[ \t]+/g, ' ')
   return { name: key, relaxed: `${key}:${line.replace(/^ | (?:\r\n)?$|\r\n$/g, '')}` }
 }

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { domainToASCII } from 'node:url'
 import type { Clock } from '../../base/clock.ts'
-import { bodyHash, type Field, readFields, relaxedField } from './canonical.ts'
+import { bodyHash, type Field, readFields } from './canonical.ts'
 import { type DkimAlgorithm, type SignText, signInPool } from './sign-in-pool.ts'
 
 export type { DkimAlgorithm }
@@ -45,6 +45,7 @@ export function createDkimSigner({ domain, keys, clock, signText = signInPool }:
   const signingDomain = domainToASCII(domain)
   if (!/^[a-z\d-]+(?:\.[a-z\d-]+)+$/.test(signingDomain)) throw new Error(`"${domain}" is not a domain that mail can be signed for`)
   for (const key of keys) checkKey(key)
+  const linesOfNames = createNamesFolding()
   return {
     async sign(headers, body, { isRelaxed } = { isRelaxed: false }) {
       const fields = readFields(headers).filter(({ name }) => signed.has(name))
@@ -52,9 +53,9 @@ export function createDkimSigner({ domain, keys, clock, signText = signInPool }:
       const about = {
         domain: signingDomain,
         seconds: Math.floor(clock.now().getTime() / 1000),
-        fields,
+        text: signedText(fields),
         // RFC 6376 section 8.15: From named once more than it is there, so that nobody can add another one.
-        names: [...fields.map(({ name }) => name), 'from'],
+        names: linesOfNames([...fields.map(({ name }) => name), 'from']),
         bodyHash: bodyHash(body, { isRelaxed }),
       }
       const signatures = await Promise.all(keys.map((key) => signature(key, about, signText)))
@@ -77,21 +78,24 @@ function checkKey({ selector, algorithm, private_key }: DkimKey): void {
 interface About {
   domain: string
   seconds: number
-  fields: Field[]
+  /** What is signed of the fields, relaxed, a line each. */
+  text: string
+  /** `h=` over its lines. */
   names: string[]
   bodyHash: string
 }
 
 async function signature({ selector, algorithm, private_key }: DkimKey, about: About, signText: SignText): Promise<string> {
-  const unsigned = [
-    ` v=1; a=${algorithm}; c=relaxed/relaxed; d=${about.domain};`,
-    ` s=${selector}; t=${about.seconds};`,
-    ...foldedNames(about.names),
-    ` bh=${about.bodyHash};`,
-    ' b=',
-  ].join('\r\n')
-  const value = await signText(algorithm, signedText(about.fields, unsigned), private_key)
-  return `DKIM-Signature:${unsigned}${folded(value)}\r\n`
+  const lines = [
+    `v=1; a=${algorithm}; c=relaxed/relaxed; d=${about.domain};`,
+    `s=${selector}; t=${about.seconds};`,
+    ...about.names,
+    `bh=${about.bodyHash};`,
+    'b=',
+  ]
+  // The field itself, without the signature, is the last of what is signed: its relaxed form is one line.
+  const value = await signText(algorithm, `${about.text}dkim-signature:${lines.join(' ')}`, private_key)
+  return `DKIM-Signature: ${lines.join('\r\n ')}${folded(value)}\r\n`
 }
 
 const lettersOfLine = 72
@@ -103,23 +107,37 @@ function folded(value: string): string {
 }
 
 /** RFC 6376 section 5.4.2: of a name that is there more than once, the lowest field is the first to be meant. */
-function signedText(fields: Field[], unsigned: string): string {
+function signedText(fields: Field[]): string {
+  let text = ''
+  if (new Set(fields.map(({ name }) => name)).size === fields.length) {
+    for (const { relaxed } of fields) text += `${relaxed}\r\n`
+    return text
+  }
   const byName = Map.groupBy(fields, ({ name }) => name)
-  const text = fields.map(({ name }) => `${byName.get(name)?.pop()?.relaxed}\r\n`).join('')
-  return text + relaxedField('DKIM-Signature', unsigned).relaxed
+  for (const { name } of fields) text += `${byName.get(name)?.pop()?.relaxed}\r\n`
+  return text
 }
 
-/** `h=` over as many lines as it needs: it may be folded at its colons. */
+/** `h=` over as many lines as it needs: it may be folded at its colons. The next message mostly has the same. */
+function createNamesFolding(): (names: string[]) => string[] {
+  let last = { joined: '', lines: [] as string[] }
+  return (names) => {
+    const joined = names.join(':')
+    if (joined !== last.joined) last = { joined, lines: foldedNames(names) }
+    return last.lines
+  }
+}
+
 function foldedNames(names: string[]): string[] {
   const lines: string[] = []
-  let line = ' h='
-  names.forEach((name, index) => {
+  let line = 'h='
+  for (const [index, name] of names.entries()) {
     const piece = index === names.length - 1 ? `${name};` : `${name}:`
-    if (line.length + piece.length > 76) {
+    if (line.length + piece.length > 75) {
       lines.push(line)
-      line = '  '
+      line = ''
     }
     line += piece
-  })
+  }
   return [...lines, line]
 }
