@@ -1,4 +1,4 @@
-import { source } from './compile.ts'
+import { finishedNewsletter } from './compile.ts'
 import { connections, makeKey, newList, type Sent, sendingEnv } from './newsletter.ts'
 import { nodemailerRate, opensslRate, smtpSourceRate } from './references.ts'
 import { startSink } from './sink.ts'
@@ -26,16 +26,14 @@ export async function run(): Promise<void> {
       return newList({ bench, program, sink, recipients })
     }
     const [plain, signed] = [await open('plain', false), await open('signed', true)]
+    const newsletterFor = await finishedNewsletter()
     const all: Round[] = []
     for (let round = 0; round < rounds; round++) {
       all.push({
         smtpSource: await smtpSourceRate({ port, count: recipients, connections }, octets),
         ours: await plain(),
-        nodemailer: await nodemailerRate(
-          { port, count: 1_000, connections },
-          { subject: source.subject, html: source.html, text: 'Hello' },
-        ),
-        openssl: opensslRate(),
+        nodemailer: await nodemailerRate({ port, count: 3_000, connections }, newsletterFor),
+        openssl: opensslRate(10),
         signed: await signed(),
       })
       console.log(`  round ${round + 1}: ${roundInWords(all.at(-1) as Round)}`)

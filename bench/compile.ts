@@ -1,4 +1,5 @@
 import MailComposer from 'nodemailer/lib/mail-composer'
+import PostalMime from 'postal-mime'
 import { systemClock } from '../server/base/clock.ts'
 import { compilePost, previewOf } from '../server/mail/compile/compile-post.ts'
 import type { PostFrame, PostSource, Recipient } from '../server/mail/compile/index.ts'
@@ -57,6 +58,21 @@ const recipientOf = (n: number): Recipient => ({
   message_id: `0199${n}`,
   values: {},
 })
+
+/** What a recipient would read, links that are counted and all, for whoever puts mail together by other means: the first one's with another name and token. */
+export async function finishedNewsletter(): Promise<(n: number) => { subject: string; html: string; text: string }> {
+  const first = recipientOf(0)
+  const { html = '', text = '' } = await PostalMime.parse(compilePost(source, frame).fill(first).message)
+  return (n) => {
+    const { name, tokens } = recipientOf(n)
+    const personal = (body: string) =>
+      (['click', 'open', 'unsubscribe'] as const).reduce(
+        (filled, kind) => filled.replaceAll(first.tokens[kind], tokens[kind]),
+        body.replace(first.name as string, name as string),
+      )
+    return { subject: source.subject, html: personal(html), text: personal(text) }
+  }
+}
 
 const tokensOf = (token: string): Recipient['tokens'] => ({
   click: `c1d${token}`,

@@ -4,7 +4,6 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
-import type { Preview } from '../server/mail/compile/index.ts'
 
 /** What others do with the same two cores: nodemailer's pool, Postfix's load generator in C, and OpenSSL. All in things a second. */
 
@@ -14,8 +13,14 @@ export interface SmtpLoad {
   connections: number
 }
 
+interface Mail {
+  subject: string
+  html: string
+  text: string
+}
+
 /** The same newsletter, put together and sent by nodemailer. */
-export async function nodemailerRate({ port, count, connections }: SmtpLoad, { subject, html, text }: Preview): Promise<number> {
+export async function nodemailerRate({ port, count, connections }: SmtpLoad, newsletterFor: (n: number) => Mail): Promise<number> {
   const options = { pool: true as const, host: '127.0.0.1', port, maxConnections: connections, maxMessages: 1_000_000, ignoreTLS: true }
   const pool = createTransport(options)
   const began = performance.now()
@@ -26,9 +31,7 @@ export async function nodemailerRate({ port, count, connections }: SmtpLoad, { s
       await pool.sendMail({
         from: { name: 'Ann Lee', address: 'ann@bench.test' },
         to: { name: `Reader ${number}`, address: `reader${number}@example.org` },
-        subject,
-        html: html ?? '',
-        text,
+        ...newsletterFor(number),
         headers: { 'List-Unsubscribe': '<https://news.example.com/u/x>', 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },
       })
     }

@@ -123,12 +123,17 @@ const withdraw = (db: Queryable, { project_id, id }: OpenBroadcast, { node_id, n
 
 /**
  * A peer may take longer for one message than a lease lasts. Only what this process knows it has is renewed: what it claimed and never
- * heard of, because the database went away in that moment, is due again when its lease ends. Answers what it still has.
+ * heard of, because the database went away in that moment, is due again when its lease ends. Answers what it still has. What is locked is
+ * being settled at this moment, and needs no lease any more: waiting for it, each would wait for the other.
  */
 export const renewLeases = (db: Queryable, lessee: Lessee, ids: string[]) => db.many<{ id: DeliveryId }>`
-  update deliveries set next_attempt_at = ${leaseEnd(lessee)}
-  where lease_owner = ${lessee.node_id} and status = 'sending' and id = any(${ids}::uuid[])
-  returning id`
+  update deliveries d set next_attempt_at = ${leaseEnd(lessee)}
+  from (
+    select project_id, id from deliveries
+    where lease_owner = ${lessee.node_id} and status = 'sending' and id = any(${ids}::uuid[]) for update skip locked
+  ) held
+  where d.project_id = held.project_id and d.id = held.id
+  returning d.id`
 
 /** What this process claimed and did not begin, when it stops in good order. */
 export const giveBack = (db: Queryable, node_id: string, ids: string[], now: Date) => db.run`
