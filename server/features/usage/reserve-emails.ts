@@ -1,3 +1,4 @@
+import type { Config } from '../../base/config.ts'
 import { type MailboxId, newId, type ProjectId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import type { Services } from '../../operations/context.ts'
@@ -11,7 +12,7 @@ import {
   lockFreePlan,
   lockPeriod,
   lockReservation,
-  type PeriodKey,
+  type PlanLimit,
   sumOwnUse,
   takeFromReservation,
 } from './usage-queries.ts'
@@ -39,7 +40,9 @@ export type Reserved = { outcome: 'reserved'; reservation_id: string } | Exclude
 export async function reserveEmails({ config }: Pick<Services, 'config'>, tx: Transaction, booking: Booking): Promise<Reserved> {
   const { project_id, mailbox_id, reservation_id, count, paidFor = 0 } = booking
   const key = { project_id, period_start: periodStart(tx.now) }
-  if (mailbox_id === null && paidFor === 0 && (await fitsOwnPlan({ config }, tx, { ...key, id: reservation_id, count })))
+  // The usual case: a plan that is shared with no other project, and has room. Everything else takes the long way round.
+  const plain = { ...key, id: reservation_id, count, overage: 0, paid: 0, paid_for: 0, mailbox_id: null }
+  if (mailbox_id === null && paidFor === 0 && (await bookWithinPlan(tx, plain, limitsOf(config))))
     return { outcome: 'reserved', reservation_id }
   await lockFreePlan(tx, key, otherPlans(config))
   const period = await lockPeriod(tx, key)
@@ -51,16 +54,9 @@ export async function reserveEmails({ config }: Pick<Services, 'config'>, tx: Tr
   return { outcome: 'reserved', reservation_id }
 }
 
-/** The usual case: a plan that is shared with no other project, and has room. Everything else takes the long way round. */
-async function fitsOwnPlan(
-  { config }: Pick<Services, 'config'>,
-  tx: Transaction,
-  booking: PeriodKey & { id: string; count: number },
-): Promise<boolean> {
-  const { plan } = await termsOf({ config }, tx, booking.project_id)
-  if (!otherPlans(config).includes(plan)) return false
-  return bookWithinPlan(tx, { ...booking, overage: 0, paid: 0, paid_for: 0, mailbox_id: null }, planNamed(config, plan).emails)
-}
+/** Of the plans that are a project's alone. */
+const limitsOf = (config: Pick<Config, 'PLANS'>): PlanLimit[] =>
+  otherPlans(config).map((name) => ({ name, emails: planNamed(config, name).emails }))
 
 interface Look {
   period: PeriodRow

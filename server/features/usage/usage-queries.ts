@@ -72,19 +72,27 @@ export const addToPeriod = (tx: Transaction, key: PeriodKey, { used = 0, overage
     update usage_periods set used = used + ${used}, overage = overage + ${overage}, paid = paid + ${paid}, paid_used = paid_used + ${paid_used}
     where project_id = ${key.project_id} and period_start = ${key.period_start}`
 
+export interface PlanLimit {
+  name: string
+  /** Null: as many as one likes. */
+  emails: number | null
+}
+
 /**
  * Books within a plan that is the project's alone, in one statement: the month's row, which all sends of a project wait for, is held
- * for nothing but this and the commit. False, and nothing is booked, when the plan has no room.
+ * for nothing but this and the commit. False, and nothing is booked, when its plan is none of these, or has no room.
  */
-export const bookWithinPlan = async (tx: Transaction, row: ReservationRow, limit: number | null): Promise<boolean> =>
+export const bookWithinPlan = async (tx: Transaction, row: ReservationRow, plans: PlanLimit[]): Promise<boolean> =>
   (await tx.run`
-    with counted as (
+    with own_plan as (
+      select p.id, p.owner_id, plan.emails from projects p
+      join unnest(${plans.map(({ name }) => name)}::text[], ${plans.map(({ emails }) => emails)}::bigint[]) as plan (name, emails) on plan.name = p.plan
+      where p.id = ${row.project_id} and (plan.emails is null or ${row.count}::bigint <= plan.emails)
+    ), counted as (
       insert into usage_periods (project_id, period_start, owner_id, used)
-      select id, ${row.period_start}, owner_id, ${row.count}::bigint from projects
-      where id = ${row.project_id} and (${limit}::bigint is null or ${row.count}::bigint <= ${limit}::bigint)
+      select id, ${row.period_start}, owner_id, ${row.count}::bigint from own_plan
       on conflict (project_id, period_start) do update set used = usage_periods.used + excluded.used
-      where ${limit}::bigint is null
-        or usage_periods.used - usage_periods.overage - usage_periods.paid_used + excluded.used <= ${limit}::bigint
+      where (select emails is null or usage_periods.used - usage_periods.overage - usage_periods.paid_used + excluded.used <= emails from own_plan)
       returning 1)
     insert into usage_reservations (project_id, id, period_start, count, overage, paid, paid_for, mailbox_id, created_at)
     select ${row.project_id}, ${row.id}, ${row.period_start}, ${row.count}, ${row.overage}, ${row.paid}, ${row.paid_for}, ${row.mailbox_id}, ${tx.now}
