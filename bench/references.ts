@@ -11,6 +11,10 @@ export interface SmtpLoad {
   port: number
   count: number
   connections: number
+  /** The recipient of everything, where the server looks at it. */
+  to?: string
+  /** A message to send again and again, in place of one that smtp-source makes up. */
+  file?: string
 }
 
 interface Mail {
@@ -42,11 +46,15 @@ export async function nodemailerRate({ port, count, connections }: SmtpLoad, new
 }
 
 /** Null where there is none. */
-export async function smtpSourceRate({ port, count, connections }: SmtpLoad, octets: number): Promise<number | null> {
+export async function smtpSourceRate(
+  { port, count, connections, to = 'b@bench.test', file }: SmtpLoad,
+  octets: number,
+): Promise<number | null> {
   const found = findSmtpSource()
   if (!found) return null
   const began = performance.now()
-  const options = ['-d', '-s', String(connections), '-m', String(count), '-l', String(octets), '-f', 'a@bench.test', '-t', 'b@bench.test']
+  const content = file ? ['-F', file] : ['-l', String(octets)]
+  const options = ['-d', '-s', String(connections), '-m', String(count), ...content, '-f', 'a@bench.test', '-t', to]
   const child = spawn(found.path, [...options, `127.0.0.1:${port}`], { stdio: 'ignore', env: { ...process.env, ...found.env } })
   const [code] = (await once(child, 'exit')) as [number]
   if (code !== 0) throw new Error(`smtp-source ended with ${code}`)

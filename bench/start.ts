@@ -25,7 +25,7 @@ async function startOnce(folder: string): Promise<number> {
   const port = await freePort()
   const began = performance.now()
   const child = spawn('npm', ['start', '--silent'], {
-    env: { ...process.env, PORT: String(port), DATA_DIR: folder },
+    env: { ...process.env, PORT: String(port), SMTP_PORT: '0', DATA_DIR: folder },
     stdio: ['ignore', 'ignore', 'inherit'],
     detached: true,
   })

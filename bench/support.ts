@@ -74,6 +74,7 @@ async function startProgram(connection: ConnectionSettings, folder: string, more
     // As `npm start` has it.
     MALLOC_ARENA_MAX: '2',
     PORT: String(port),
+    SMTP_PORT: '0',
     DATABASE_URL: urlOf(connection),
     DATA_DIR: join(folder, 'program'),
     BOOTSTRAP_API_KEY: key,

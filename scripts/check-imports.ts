@@ -9,16 +9,18 @@ const allowed: Record<string, string[]> = {
   base: [],
   database: ['base'],
   mail: ['base'],
-  jobs: ['base', 'database', 'features', 'operations', 'events', 'delivery'],
+  blobs: ['base'],
+  inbound: ['base', 'database', 'mail', 'blobs'],
+  jobs: ['base', 'database', 'features', 'operations', 'events', 'delivery', 'inbound'],
   events: ['base', 'database', 'operations', 'features'],
-  operations: ['base', 'database', 'mail', 'jobs', 'features', 'delivery'],
+  operations: ['base', 'database', 'mail', 'blobs', 'jobs', 'features', 'delivery'],
   delivery: ['base', 'database', 'mail', 'events'],
-  features: ['base', 'database', 'mail', 'events', 'delivery', 'jobs', 'operations'],
+  features: ['base', 'database', 'mail', 'blobs', 'events', 'delivery', 'jobs', 'operations'],
   http: ['base', 'database', 'operations'],
   site: ['base', 'database', 'delivery', 'features', 'operations'],
-  roles: ['base', 'database', 'delivery', 'events', 'features', 'http', 'jobs', 'operations', 'site'],
-  cli: ['base', 'database', 'delivery', 'features', 'http', 'jobs', 'operations', 'main.ts'],
-  'main.ts': ['base', 'database', 'delivery', 'features', 'http', 'jobs', 'mail', 'operations', 'roles'],
+  roles: ['base', 'database', 'blobs', 'delivery', 'events', 'features', 'http', 'inbound', 'jobs', 'operations', 'site'],
+  cli: ['base', 'database', 'blobs', 'delivery', 'features', 'http', 'inbound', 'jobs', 'operations', 'main.ts'],
+  'main.ts': ['base', 'database', 'blobs', 'delivery', 'features', 'http', 'inbound', 'jobs', 'mail', 'operations', 'roles'],
 }
 
 /** The narrow doors: files that may take one more thing than their folder, and why is told in them. */
@@ -28,8 +30,10 @@ const narrow: Record<string, RegExp> = {
   'jobs → features': /^jobs\/all-jobs\.ts$/,
   'jobs → events': /^jobs\/clean-up\.ts$/,
   'jobs → delivery': /^jobs\/clean-up\.ts$/,
+  'jobs → inbound': /^jobs\/clean-up\.ts$/,
   // The transport is one of the services that the program is made of.
   'operations → delivery': /^operations\/context\.ts$/,
+  'operations → blobs': /^operations\/context\.ts$/,
   // Event data have the API's own shapes.
   'events → features': /^events\/catalogue\.ts$/,
 }

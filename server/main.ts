@@ -6,16 +6,22 @@ import { reasonOf } from './base/errors.ts'
 import type { Log } from './base/log.ts'
 import { portProblem } from './base/port.ts'
 import { createSecrets, loadSecretKey } from './base/secrets.ts'
+import { wake } from './base/wake.ts'
+import { createBlobStore } from './blobs/index.ts'
 import { connectDatabase, type DatabaseServer, dataDirOf } from './database/connect.ts'
 import { type Database, openDatabase } from './database/database.ts'
+import { startListening } from './database/listen.ts'
 import { migrate, newestMigration } from './database/migrate.ts'
 import { bootstrap, type FirstStart } from './features/identity/index.ts'
+import { mailChannel } from './features/mailboxes/index.ts'
 import { allJobs } from './jobs/all-jobs.ts'
 import { startJobs } from './jobs/jobs.ts'
 import { createCompiler } from './mail/compile/compiler.ts'
+import { createMailReader } from './mail/inbound/mail-reader.ts'
 import type { Services } from './operations/context.ts'
 import { startConsumersRole } from './roles/consumers.ts'
 import { startHttpRole } from './roles/http.ts'
+import { startInboundRole } from './roles/inbound.ts'
 import { startSchedulerRole } from './roles/scheduler.ts'
 import { startSenderRole } from './roles/sender.ts'
 import { createSendingParts } from './roles/sending-parts.ts'
@@ -28,6 +34,8 @@ export interface Posthaste {
   /** What the owner gets on the very first start, once: a key, and a link that signs them in. */
   first: FirstStart | null
   http: FastifyInstance | null
+  /** Where mail is taken in. */
+  smtpPort: number | null
   stop(): Promise<void>
 }
 
@@ -50,7 +58,9 @@ export async function startPosthaste({ config, log, clock = systemClock, server,
     }
   }
   try {
-    if (config.ROLES.includes('http')) await refuseTakenPort(config)
+    const blobs = createBlobStore(config.BLOB_URL, dataDirOf(config))
+    if (config.ROLES.includes('http')) await refuseTakenPort('PORT', config.HOST, config.PORT)
+    if (config.ROLES.includes('inbound')) await refuseTakenPort('SMTP_PORT', config.SMTP_HOST, config.SMTP_PORT)
     const databaseServer = server ?? (await connectDatabase(config, log))
     stops.push(() => databaseServer.stop())
     await migrate(databaseServer.connection)
@@ -66,7 +76,9 @@ export async function startPosthaste({ config, log, clock = systemClock, server,
     stops.push(() => transport.close())
     const compiler = createCompiler()
     stops.push(() => compiler.stop())
-    const services: Services = { database, clock, log, config, secrets, jobs, transport, signers, compiler }
+    const reader = createMailReader()
+    stops.push(() => reader.stop())
+    const services: Services = { database, clock, log, config, secrets, jobs, transport, signers, compiler, reader, blobs }
 
     const has = (role: Config['ROLES'][number]) => config.ROLES.includes(role)
     if (has('consumers')) stops.push(await startConsumersRole(services))
@@ -74,13 +86,17 @@ export async function startPosthaste({ config, log, clock = systemClock, server,
     if (thread) stops.push(() => thread.stop())
     else if (has('sender')) stops.push(await startSenderRole(services))
     if (has('scheduler')) stops.push(await startSchedulerRole(services))
+    const inbound = has('inbound') ? await startInboundRole(services) : null
+    if (inbound) stops.push(() => inbound.stop())
     const http = has('http')
       ? await startHttpRole(services, { isReady: createReadiness(database), trouble: () => thread?.trouble() ?? null })
       : null
     if (http) stops.push(() => http.close())
+    const listening = http ? startListening({ connection: databaseServer.connection, log, channel: mailChannel, hear: tellWaiting }) : null
+    if (listening) stops.push(() => listening.stop())
     // The first request need not wait for it.
     await thread?.start()
-    return { services, place: databaseServer.place, first, http, stop }
+    return { services, place: databaseServer.place, first, http, smtpPort: inbound?.port ?? null, stop }
   } catch (error) {
     await stop()
     throw error
@@ -90,17 +106,21 @@ export async function startPosthaste({ config, log, clock = systemClock, server,
 /** Beside requests the sender has a thread of its own, so that neither waits for the other. A clock that tests move is not in it. */
 const isInThread = ({ ROLES }: Config, clock: Clock): boolean => ROLES.includes('http') && ROLES.includes('sender') && clock === systemClock
 
+/** Requests of this process that wait for mail hear of what others have filed. */
+const tellWaiting = (mailbox_id?: string): void => wake('mailboxes', mailbox_id)
+
 /** Looked at before anything is made: a first start that fails later would have shown its key to nobody. */
-async function refuseTakenPort({ HOST, PORT }: Config): Promise<void> {
-  const problem = await portProblem(HOST, PORT)
+async function refuseTakenPort(name: 'PORT' | 'SMTP_PORT', host: string, port: number): Promise<void> {
+  const problem = await portProblem(host, port)
   if (problem === null) return
+  const [next, unprivileged] = name === 'PORT' ? ['8081', '8080'] : ['2526', '2525']
   if (problem === 'EADDRINUSE')
-    throw new ConfigError(`Port ${PORT} is already in use. Stop the program that has it, or choose another: PORT=8081 npm start`)
+    throw new ConfigError(`Port ${port} is already in use. Stop the program that has it, or choose another: ${name}=${next} npm start`)
   if (problem === 'EACCES')
     throw new ConfigError(
-      `Port ${PORT} may not be opened by this user. Ports below 1024 are the system's; choose another: PORT=8080 npm start`,
+      `Port ${port} may not be opened by this user. Ports below 1024 are the system's; choose another: ${name}=${unprivileged} npm start`,
     )
-  throw new ConfigError(`HOST ${HOST}, port ${PORT} cannot be opened (${problem}).`)
+  throw new ConfigError(`${name === 'PORT' ? 'HOST' : 'SMTP_HOST'} ${host}, port ${port} cannot be opened (${problem}).`)
 }
 
 /** Ready when the database answers and has the schema that this code needs. Asked at most once a second: anybody may ask. */

@@ -40,7 +40,7 @@ test('a broadcast reaches everybody once, and says so', async () => {
   assert.equal(mail.subject, 'Hello Reader 7')
   assert.match(mail.html ?? '', /Dear Reader, read/)
   const header = (name: string) => mail.headers.find(({ key }) => key === name)?.value ?? ''
-  assert.match(header('list-unsubscribe'), /^<https?:\/\/[^>]+\/u\/\w{52}>$/)
+  assert.match(header('list-unsubscribe'), /^<https?:\/\/[^>]+\/u\/\w{52}>, <mailto:unsubscribe\+\w{52}@posthaste\.test>$/)
   assert.equal(header('list-unsubscribe-post'), 'List-Unsubscribe=One-Click')
   assert.match(message?.from ?? '', /^b\+\w{52}@posthaste\.test$/)
   assert.ok(header('list-id').includes(`<${list.subdomain}.posthaste.test>`))

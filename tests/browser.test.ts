@@ -67,7 +67,7 @@ test('sign in, make a key, let an app in and sign out, without a script', async 
 
   await page.goto(`${app.url}/account/apps`)
   await page.getByRole('link', { name: 'Account' }).click()
-  for (const path of ['/account', '/account/tokens', '/account/team', '/account/agents', '/account/apps']) {
+  for (const path of ['/account', '/account/mailboxes', '/account/tokens', '/account/team', '/account/agents', '/account/apps']) {
     await page.goto(app.url + path)
     const [shown, whole] = await page.evaluate<[number, number]>(
       '[document.documentElement.clientWidth, document.documentElement.scrollWidth]',

@@ -22,7 +22,7 @@ let project: TestProject
 let fixtures: Fixtures
 before(async () => {
   project = await app.newProject()
-  fixtures = await makeFixtures(project)
+  fixtures = await makeFixtures(app, project)
 })
 
 const tenMegabytes = 'x'.repeat(10 * 1024 * 1024)

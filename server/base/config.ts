@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { z } from 'zod'
 import { domainLimits } from './domain-limit.ts'
 import { OperatorError } from './errors.ts'
@@ -24,6 +25,11 @@ const commaList = z.string().transform((text) =>
 const domain = z
   .string()
   .regex(/^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i, 'must be a domain name')
+const megabytes = positive.max(100, 'must be at most 100').transform((count) => count * 1024 * 1024)
+const proxyList = commaList.pipe(
+  z.array(z.string().refine((text) => text === '*' || isIP(text) !== 0, 'must be IP addresses with commas between them, or *')),
+)
+const networkList = commaList.pipe(z.array(z.string().refine(isNetwork, 'must be IP addresses or networks with commas between them')))
 const rolesList = commaList.pipe(
   z.array(z.enum(roles, { error: `must be some of ${roles.join(', ')}` })).min(1, 'must name at least one role'),
 )
@@ -35,6 +41,14 @@ const origin = url.refine(
   'must be an origin without a path, like https://id.example.com (unset, it is PUBLIC_URL)',
 )
 const apiUrl = url.refine((text) => /^[^?#]+\/v1$/.test(text), 'must end with /v1, the version of the API')
+
+/** `192.0.2.1` or `192.0.2.0/24`. */
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/')
+  const family = isIP(address)
+  if (family === 0 || rest.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
+}
 
 type Default = string | null | ((settings: Record<string, unknown>) => string)
 
@@ -115,7 +129,58 @@ export const settings = {
     default_text: 'the host of `PUBLIC_URL`; `posthaste.test` where that is no domain (localhost, an IP address)',
     about: 'Root domain of the addresses that lists and mailboxes get.',
   }),
-  SMTP_PORT: setting({ schema: port, default: '2525', about: `Port of the inbound SMTP server.${later('inbound mail')}` }),
+  SMTP_PORT: setting({
+    schema: port,
+    default: '2525',
+    about: 'Port of the inbound SMTP server. The world delivers to port 25: send that here, or let this program open it.',
+  }),
+  SMTP_HOST: setting({
+    schema: z.string().min(1),
+    default: 'localhost',
+    about: 'Address the inbound SMTP server listens on. `0.0.0.0` or `::` opens it to the network.',
+  }),
+  SMTP_MAX_SIZE: setting({
+    schema: megabytes,
+    default: '25',
+    about: 'The largest message that is taken in, in megabytes.',
+  }),
+  SMTP_CONNECTIONS: setting({
+    schema: positive,
+    default: '200',
+    about: 'How many servers may be connected to hand over mail at the same time. One address may have 20 of them.',
+  }),
+  SMTP_TLS_CERT: setting({
+    schema: z.string().min(1),
+    default: null,
+    default_text: 'one of our own making, kept in `DATA_DIR/smtp-certificate.pem`',
+    about: 'File with the certificate for STARTTLS, and the ones it is signed by after it. Read again when it changes.',
+  }),
+  SMTP_TLS_KEY: setting({ schema: z.string().min(1), default: null, about: 'File with the key of that certificate.' }),
+  SMTP_PROXY_PROTOCOL: setting({
+    schema: proxyList,
+    default: '',
+    default_text: 'off',
+    about:
+      'Comma-separated addresses of load balancers that put a PROXY line (version 1) before each connection, or `*` when every connection comes through one.',
+  }),
+  SMTP_RELAYS: setting({
+    schema: networkList,
+    default: '',
+    default_text: 'none',
+    about:
+      'Comma-separated addresses or networks (`10.0.0.0/8`) of your own servers that hand mail on: limits, DNSBL and GREYLISTING are not for them.',
+  }),
+  DNSBL: setting({
+    schema: commaList.pipe(z.array(domain)),
+    default: '',
+    default_text: 'off',
+    about: 'Comma-separated DNS block lists, such as `zen.spamhaus.org`: servers on one of them are refused.',
+  }),
+  GREYLISTING: setting({
+    schema: flag,
+    default: 'false',
+    about: 'Whether the first mail of an unknown sender is asked to come again after a minute. It keeps out spam, and codes arrive late.',
+  }),
   OUTBOUND: setting({
     schema: z
       .string()
@@ -266,10 +331,11 @@ export const settings = {
     about: `Port that serves site domains with their certificates.${later('site domains')}`,
   }),
   BLOB_URL: setting({
-    schema: z.string().min(1),
+    schema: z.string().regex(/^s3(\+http)?:\/\/./i, 'must be s3://key:secret@host/bucket?region=…'),
     default: null,
     default_text: 'a folder under `DATA_DIR`',
-    about: `S3-compatible store for raw mail and attachments.${later('inbound mail')}`,
+    about:
+      'S3-compatible store for raw mail, needed when several machines share one database: `s3://key:secret@host/bucket?region=eu-central-1`, or `s3+http://…` without TLS.',
   }),
   LLM_URL: setting({ schema: url, default: null, about: `OpenAI-compatible or Anthropic endpoint.${later('automations')}` }),
   LLM_API_KEY: setting({ schema: z.string().min(1), default: null, about: `Key for that endpoint.${later('automations')}` }),
@@ -306,6 +372,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     config[name] = parsed.data
   }
   refuseStripeWithoutAccount(config as Config)
+  refuseHalfCertificate(config as Config)
   return config as Config
 }
 
@@ -313,4 +380,10 @@ function refuseStripeWithoutAccount(config: Config): void {
   if (config.PAYMENTS !== 'stripe') return
   for (const name of ['STRIPE_SECRET_KEY', 'STRIPE_PROFILE'] as const)
     if (config[name] === null) throw new ConfigError(`${name} is needed with PAYMENTS=stripe. ${settings[name].about}`)
+}
+
+function refuseHalfCertificate(config: Config): void {
+  const [cert, key] = [config.SMTP_TLS_CERT, config.SMTP_TLS_KEY]
+  if (cert !== null && key === null) throw new ConfigError(`SMTP_TLS_CERT needs SMTP_TLS_KEY beside it. ${settings.SMTP_TLS_KEY.about}`)
+  if (key !== null && cert === null) throw new ConfigError(`SMTP_TLS_KEY needs SMTP_TLS_CERT beside it. ${settings.SMTP_TLS_CERT.about}`)
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatId, idOf, newId, parseId } from './ids.ts'
+import { formatId, idOf, lowestIdSince, newId, parseId } from './ids.ts'
 
 /** From the TypeID specification, with a prefix of ours. */
 const vectors = [
@@ -74,4 +74,12 @@ test('a hundred thousand ids are all different, in order in both forms, and made
   const timeOf = (id: string) => Number.parseInt(id.replace('-', '').slice(0, 12), 16)
   assert.ok(timeOf(ids[0] as string) >= before)
   assert.ok(timeOf(ids.at(-1) as string) <= Date.now() + 100_000 / 4096)
+})
+
+test('an id tells when it was made: before or since a moment', () => {
+  const before = newId() as string
+  const moment = new Date(Number.parseInt(before.slice(0, 13).replace('-', ''), 16) + 1)
+  assert.ok(before < lowestIdSince(moment))
+  assert.ok(before >= lowestIdSince(new Date(moment.getTime() - 1)))
+  assert.equal(lowestIdSince(new Date(0)), '00000000-0000-7000-8000-000000000000')
 })

@@ -28,6 +28,7 @@ export type IdPrefix =
   | 'grp'
   | 'eml'
   | 'cal'
+  | 'thr'
 
 export type UserId = Id<'usr'>
 export type ProjectId = Id<'prj'>
@@ -37,6 +38,7 @@ export type InviteId = Id<'inv'>
 export type AppId = Id<'app'>
 export type RegistrationId = Id<'reg'>
 export type EmailId = Id<'eml'>
+export type ThreadId = Id<'thr'>
 export type ListId = Id<'lst'>
 export type SubscriberId = Id<'sub'>
 export type ContactId = Id<'con'>
@@ -73,6 +75,12 @@ export function newId<Prefix extends IdPrefix>(): Id<Prefix> {
   poolOffset += 8
   const counter = (0x7000 | sequence).toString(16)
   return `${time.slice(0, 8)}-${time.slice(8)}-${counter}-${high}-${low}` as Id<Prefix>
+}
+
+/** No id that was made since then is smaller. */
+export const lowestIdSince = (time: Date): string => {
+  const hex = Math.max(0, time.getTime()).toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
 }
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'

@@ -119,3 +119,21 @@ test('stop waits for the step under way, and no further one begins', async () =>
   await nextTurn()
   assert.deepEqual({ steps, isDone }, { steps: 1, isDone: true })
 })
+
+test('with a pause, however often it is roused meanwhile, one step follows it; the end does not wait for it', async () => {
+  let steps = 0
+  const loop = startLoop({ name: 'test', log, on: 'events', everyMs: never, pauseMs: 20, step: async () => ++steps < 0 })
+  await until('the first step', () => steps === 1)
+  for (let count = 0; count < 10; count++) {
+    wake('events')
+    await nextTurn()
+  }
+  assert.equal(steps, 1)
+  await until('the second step', () => steps === 2, { withinMs: 500 })
+  await loop.stop()
+  assert.equal(steps, 2)
+
+  const slow = startLoop({ name: 'test', log, on: 'events', everyMs: never, pauseMs: never, step: async () => ++steps < 0 })
+  await until('its step', () => steps === 3)
+  await slow.stop()
+})

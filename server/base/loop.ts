@@ -12,15 +12,18 @@ interface LoopOptions {
   /** What rouses it at once, if anything does; between wakes it looks by itself. */
   on?: Wake
   everyMs: number
+  /** So long passes after a step at least, however often it is roused: what came meanwhile is done in one go. */
+  pauseMs?: number
   /** One step of the work. True means "there may be more": it goes on without rest. */
   step(): Promise<boolean>
 }
 
 /** Work that comes in its own time, until stopped. An error is logged and the work tried again: a loop never dies. */
-export function startLoop({ name, log, on, everyMs, step }: LoopOptions): Loop {
+export function startLoop({ name, log, on, everyMs, pauseMs = 0, step }: LoopOptions): Loop {
   let stopped = false
   let roused = false
   let endRest = () => {}
+  let endPause = () => {}
   const rouse = () => {
     roused = true
     endRest()
@@ -36,6 +39,14 @@ export function startLoop({ name, log, on, everyMs, step }: LoopOptions): Loop {
       // Roused while the step was running: what it was roused for may have come too late for that step.
       if (roused || stopped) endRest()
     })
+  const pause = () =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, pauseMs)
+      endPause = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
   // An async function of its own: a step that throws before it returns a promise is caught as well.
   const oneStep = async () => step()
   const run = async () => {
@@ -45,6 +56,7 @@ export function startLoop({ name, log, on, everyMs, step }: LoopOptions): Loop {
         log.warn({ loop: name, reason: (error as Error).message }, 'a step failed and is tried again')
         return false
       })
+      if (pauseMs > 0 && !stopped) await pause()
       if (!more) await rest()
     }
   }
@@ -53,6 +65,7 @@ export function startLoop({ name, log, on, everyMs, step }: LoopOptions): Loop {
     async stop() {
       stopped = true
       offWake()
+      endPause()
       endRest()
       await running
     },

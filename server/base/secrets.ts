@@ -17,9 +17,9 @@ import { OperatorError } from './errors.ts'
  * What is signed with SECRET_KEY. Each purpose has a key of its own, so that a token made for one can never pass for another.
  * A token is `version.payload.signature`, all base64url: short enough for a mail link, opaque to its reader.
  */
-export type TokenPurpose = 'known_browser' | 'confirm' | 'unsubscribe' | 'invite'
-/** Tokens that must fit into the local part of an address have a form of their own, with a shorter signature: see delivery-token.ts. */
-export type ShortTokenPurpose = 'delivery'
+export type TokenPurpose = 'known_browser' | 'confirm' | 'unsubscribe' | 'invite' | 'post_approval'
+/** Tokens that must fit into the local part of an address have forms of their own, with shorter signatures: see delivery-token.ts and reply-token.ts. */
+export type ShortTokenPurpose = 'delivery' | 'reply'
 
 /** What is kept in the database and must not be readable there. */
 export type SealPurpose = 'oauth' | 'dkim'

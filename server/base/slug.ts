@@ -10,7 +10,7 @@ export const slugOf = (name: string): string =>
 
 /** Names that belong to the installation, not to a list, a mailbox or a person. */
 export const reservedNames: ReadonlySet<string> = new Set(
-  'www api app id auth mcp mail smtp imap mx ns rp bounce lists sites admin root postmaster abuse hostmaster webmaster noreply no-reply support help info static assets cdn status docs dev agent agents account accounts oauth sign-in invites reference posthaste owner security billing payment payments legal privacy compliance notifications alerts mailer-daemon daemon system operator bounces unsubscribe feedback'.split(
+  'www api app id auth mcp mail smtp imap mx ns rp bounce lists sites admin root postmaster abuse hostmaster webmaster noreply no-reply support help info static assets cdn status docs dev agent agents account accounts oauth sign-in invites reference posthaste owner security billing payment payments legal privacy compliance notifications alerts mailer-daemon daemon system operator bounces unsubscribe feedback b reply replies administrator sysadmin ssladmin noc dmarc tlsrpt fbl'.split(
     ' ',
   ),
 )

@@ -6,6 +6,7 @@ import { reasonOf } from '../base/errors.ts'
 import { createSecrets, secretKeyFile } from '../base/secrets.ts'
 import { dataDirOf } from '../database/connect.ts'
 import { newestMigration } from '../database/migrate.ts'
+import { maxAttempts } from '../inbound/process-spool.ts'
 import type { Check } from './doctor-check.ts'
 import { type Setup, schemaNumber, withClient, withServer } from './open.ts'
 
@@ -35,7 +36,8 @@ const alone = (check: Check): DatabaseChecks => ({ checks: [check], skewMs: null
 
 async function askAll(client: Client, config: Config, place: string): Promise<DatabaseChecks> {
   const checks = [await checkVersion(client, place), await checkMigrations(client)]
-  if ((await schemaNumber(client)) !== null) checks.push(await checkSecretKey(client, config), await checkJobs(client))
+  if ((await schemaNumber(client)) !== null)
+    checks.push(await checkSecretKey(client, config), await checkJobs(client), await checkSpool(client))
   return { checks, skewMs: await measureSkew(client) }
 }
 
@@ -92,4 +94,34 @@ async function checkJobs(client: Client): Promise<Check> {
   if (rows.length === 0) return { name, state: 'good', seen: 'none failed in the last 7 days' }
   const seen = `failed in the last 7 days: ${rows.map((row) => `${row.name} (${row.failed})`).join(', ')}`
   return { name, state: 'warning', seen, next: 'Look for "a job failed" in the log of the process with the role scheduler.' }
+}
+
+/** Mail that was accepted and cannot be filed, for which somebody has to look, and mail that nobody files. */
+async function checkSpool(client: Client): Promise<Check> {
+  const name = 'inbound mail'
+  const { rows: known } = await client.query<{ table: string | null }>(`select to_regclass('public.inbound_spool')::text as table`)
+  if (!known[0]?.table) return { name, state: 'good', seen: 'none yet' }
+  const { rows } = await client.query<{ stuck: number; first: string | null; late: number }>(
+    `select count(*) filter (where problem is not null or attempts >= $1)::int as stuck,
+       (array_agg(id || coalesce(': ' || problem, '') order by id) filter (where problem is not null or attempts >= $1))[1] as first,
+       count(*) filter (where next_attempt_at < now() - interval '5 minutes')::int as late
+     from public.inbound_spool`,
+    [maxAttempts],
+  )
+  const { stuck = 0, first = null, late = 0 } = rows[0] ?? {}
+  if (stuck > 0)
+    return {
+      name,
+      state: 'warning',
+      seen: `${stuck} could not be filed, such as ${first}`,
+      next: 'Look for that inbound_id in the log of the process with the role inbound.',
+    }
+  if (late > 0)
+    return {
+      name,
+      state: 'warning',
+      seen: `${late} in the spool for more than five minutes`,
+      next: 'Start a process with inbound in its ROLES.',
+    }
+  return { name, state: 'good', seen: 'none waits to be filed' }
 }

@@ -26,13 +26,18 @@ export async function checkHttpPort({ HOST, PORT, ROLES }: Config): Promise<Chec
   return { name, state: 'bad', seen: `${PORT} is in use by another program`, next: 'Stop that, or choose another: PORT=8081.' }
 }
 
-/** This release listens there only once it takes mail in, so it is told and not judged. */
-export async function checkSmtpPort({ HOST, SMTP_PORT }: Config): Promise<Check> {
+export async function checkSmtpPort({ SMTP_HOST, SMTP_PORT, ROLES }: Config): Promise<Check> {
   const name = 'smtp port'
-  const problem = await portProblem(HOST, SMTP_PORT)
+  if (!ROLES.includes('inbound')) return { name, state: 'good', seen: `not needed: ROLES is ${ROLES.join(',')}` }
+  const problem = await portProblem(SMTP_HOST, SMTP_PORT)
   if (problem === null) return { name, state: 'good', seen: `${SMTP_PORT} is free` }
   if (problem !== 'EADDRINUSE')
-    return { name, state: 'warning', seen: `port ${SMTP_PORT} cannot be opened (${problem})`, next: 'Choose another: SMTP_PORT=2526.' }
+    return {
+      name,
+      state: 'bad',
+      seen: `${SMTP_HOST}, port ${SMTP_PORT} cannot be opened (${problem})`,
+      next: 'Choose another: SMTP_PORT=2526, or another SMTP_HOST.',
+    }
   return { name, state: 'warning', seen: `${SMTP_PORT} is in use`, next: 'If that is not Posthaste, choose another: SMTP_PORT=2526.' }
 }
 

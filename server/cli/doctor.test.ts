@@ -62,6 +62,7 @@ test('all is well: one line each, and 0', async () => {
   assert.match(outcome.stdout, /^✓ migrations +up to date \(\d+\)$/m)
   assert.match(outcome.stdout, /^✓ secret key +from SECRET_KEY, the one of this database$/m)
   assert.match(outcome.stdout, /^✓ jobs +none failed in the last 7 days$/m)
+  assert.match(outcome.stdout, /^✓ inbound mail +none waits to be filed$/m)
   assert.match(outcome.stdout, /^✓ clock +20\S+Z, -?0\.\d s from the database’s$/m)
   assert.match(outcome.stdout, /^✓ http port +\d+ is a running Posthaste, ready$/m)
   assert.match(outcome.stdout, /^✓ dns +news\.example\.org has MX 10 mx\.news\.example\.org \(127\.0\.0\.1:\d+\)$/m)
@@ -89,6 +90,7 @@ test('what is wrong is named, with what to do, and 1', async () => {
     migrations: 'good',
     'secret key': 'bad',
     jobs: 'good',
+    'inbound mail': 'good',
     clock: 'good',
     'http port': 'bad',
     'smtp port': 'warning',
@@ -161,4 +163,18 @@ test('old programs and clocks that are off', () => {
     ['good', 'good', 'warning'],
   )
   assert.equal(checkClock(0, new Date('1970-01-02T00:00:00Z')).state, 'bad')
+})
+
+test('mail that cannot be filed, or that nobody files, is told of', async () => {
+  const { database } = app.services
+  const seen = async () => seenIn(await posthaste(['doctor', '--json'], ofApp), 'inbound mail')
+  await database.run`
+    insert into inbound_spool (id, received_at, peer, envelope_from, recipients, raw, attempts, next_attempt_at)
+    values ('01a1df19-f752-7000-85a8-439172713bcc', now(), '{}', '', '{}', '', 0, now() - interval '10 minutes')`
+  assert.equal(await seen(), '1 in the spool for more than five minutes')
+  await database.run`update inbound_spool set attempts = 5, next_attempt_at = now() + interval '1 day'`
+  assert.equal(await seen(), '1 could not be filed, such as 01a1df19-f752-7000-85a8-439172713bcc')
+  await database.run`update inbound_spool set attempts = 1, problem = 'ENOSPC: no space left on device'`
+  assert.equal(await seen(), '1 could not be filed, such as 01a1df19-f752-7000-85a8-439172713bcc: ENOSPC: no space left on device')
+  await database.run`delete from inbound_spool`
 })

@@ -12,6 +12,7 @@ test('four processes that start at once on an empty database all run, and one of
     DATABASE_URL: urlOf(connection),
     DATA_DIR: temporaryFolder(),
     PORT: '0',
+    SMTP_PORT: '0',
     HOST: '127.0.0.1',
     PUBLIC_URL: 'https://news.example.com',
   }

@@ -40,7 +40,7 @@ function stopOnSignal(starting: Promise<Posthaste>): void {
   }
 }
 
-function welcome({ services: { config }, place, first, http }: Posthaste, ms: number): string {
+function welcome({ services: { config }, place, first, http, smtpPort }: Posthaste, ms: number): string {
   if (!http) {
     const running = `Posthaste is running (${config.ROLES.join(', ')}), started in ${ms} ms. Data: ${place}`
     return first ? ['', ...firstSteps(config, first), running].join('\n') : running
@@ -53,6 +53,7 @@ function welcome({ services: { config }, place, first, http }: Posthaste, ms: nu
     `  API                       ${config.API_URL}`,
     `  API reference             ${config.PUBLIC_URL}/reference`,
     ...capturedMail(config),
+    ...(smtpPort === null ? [] : [`  Mail comes in at          smtp://${config.SMTP_HOST}:${smtpPort}`]),
     `  Data                      ${place}`,
     '',
     ...(first ? firstSteps(config, first) : laterSteps),

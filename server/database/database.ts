@@ -30,12 +30,19 @@ export interface Transaction extends Queryable {
 
 export interface Database extends Queryable {
   /** Commits when `work` resolves. Runs it again after a deadlock, so `work` changes nothing but the database. */
-  transaction<Result>(work: (tx: Transaction) => Promise<Result>, options?: { snapshot?: boolean }): Promise<Result>
+  transaction<Result>(work: (tx: Transaction) => Promise<Result>, options?: TransactionOptions): Promise<Result>
   /** For libraries that bring their own SQL text; ours is written in templates. */
   execute(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>
   /** Of all processes on this database, one at a time does `work`; the others wait for their turn. `lock` is any constant. */
   oneAtATime<Result>(lock: number, work: () => Promise<Result>): Promise<Result>
   close(): Promise<void>
+}
+
+export interface TransactionOptions {
+  /** Reads only, and sees everything as it is at its first question. */
+  snapshot?: boolean
+  /** `work` is one statement, which PostgreSQL commits by itself: two round trips less. A second one is refused. */
+  single?: boolean
 }
 
 export type ConnectionSettings = Pick<PoolConfig, 'connectionString' | 'host' | 'port' | 'user' | 'database' | 'ssl' | 'application_name'>
@@ -86,6 +93,20 @@ export function openDatabase({ connection, clock, log, poolSize = 20 }: Database
     }
   }
 
+  const transactSingle = <Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> =>
+    withClient(async (client) => {
+      const wakes: (() => void)[] = []
+      let asked = 0
+      const askOnce: Ask = async (statement) => {
+        if (++asked > 1) throw new Error('a transaction of one statement was given a second one')
+        return client.query(statement)
+      }
+      const afterCommit = (wake: () => void) => void wakes.push(wake)
+      const result = await work({ ...queryableOver(askOnce), isTransaction: true, now: clock.now(), client, afterCommit })
+      for (const wake of wakes) wake()
+      return result
+    })
+
   const transactOnce = <Result>(work: (tx: Transaction) => Promise<Result>, begin: string): Promise<Result> =>
     withClient(async (client) => {
       const wakes: (() => void)[] = []
@@ -110,11 +131,11 @@ export function openDatabase({ connection, clock, log, poolSize = 20 }: Database
 
   return {
     ...queryableOver((statement) => withClient((client) => client.query(statement))),
-    async transaction(work, { snapshot = false } = {}) {
+    async transaction(work, { snapshot = false, single = false } = {}) {
       const begin = snapshot ? 'begin isolation level repeatable read read only' : 'begin'
       for (let attempt = 1; ; attempt++) {
         try {
-          return await transactOnce(work, begin)
+          return await (single ? transactSingle(work) : transactOnce(work, begin))
         } catch (error) {
           if (attempt === 4 || !retried.has(codeOf(error) ?? '')) throw error
         }

@@ -8,7 +8,8 @@ import { senderDomainOf } from './warm-up.ts'
 
 export type { BroadcastSource } from './broadcast/broadcast.ts'
 export { contactValues } from './broadcast/merge-values.ts'
-export { countSingleMail, startWarmUp } from './warm-up.ts'
+export { removeDeliveries } from './broadcast/retention.ts'
+export { countedSingleMail, senderDomainOf, startWarmUp } from './warm-up.ts'
 
 export interface NewBroadcast {
   project_id: ProjectId

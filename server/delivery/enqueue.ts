@@ -1,4 +1,4 @@
-import { type ListId, type MessageId, newId, type ProjectId } from '../base/ids.ts'
+import { type EmailId, type ListId, type MessageId, newId, type ProjectId } from '../base/ids.ts'
 import { wake } from '../base/wake.ts'
 import type { Transaction } from '../database/database.ts'
 import { nothing, sql } from '../database/sql.ts'
@@ -8,6 +8,8 @@ import type { OutgoingMail } from '../mail/compose.ts'
 /** What a feature says of a message; the engine adds what makes it a message of ours. */
 export interface NewMessage {
   project_id: ProjectId
+  /** That of the e-mail which it carries, so that what becomes of one is known of the other. Left out, it carries none. */
+  id?: EmailId
   /** `confirmation`: what the message is for, as the ledger shows it. */
   kind: string
   /** On whose behalf it goes out, for the recipient's history. */
@@ -23,9 +25,9 @@ export interface NewMessage {
  */
 export async function enqueueMessage(
   tx: Transaction,
-  { project_id, kind, list_id, isSecret = false, mail }: NewMessage,
+  { project_id, id: carried, kind, list_id, isSecret = false, mail }: NewMessage,
 ): Promise<MessageId> {
-  const id = newId<'msg'>()
+  const id = carried ? (carried as string as MessageId) : newId<'msg'>()
   await tx.run`
     insert into messages (project_id, id, kind, list_id, is_secret, recipient, recipient_key, mail, next_attempt_at, created_at)
     values (${project_id}, ${id}, ${kind}, ${list_id ?? null}, ${isSecret}, ${mail.to}, ${keyOf(mail.to)}, ${JSON.stringify(mail)}, least(now(), ${tx.now}::timestamptz), ${tx.now})`

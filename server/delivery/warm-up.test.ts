@@ -10,8 +10,8 @@ import { openDatabase } from '../database/database.ts'
 import { startOfNextDay } from '../mail/warm-up-days.ts'
 import { claimDeliveries } from './broadcast/claim.ts'
 import { releaseLeases } from './broadcast/settle.ts'
-import { countSingleMail, startWarmUp } from './control.ts'
-import { createWarmUps } from './warm-up.ts'
+import { startWarmUp } from './control.ts'
+import { countSingleMail, createWarmUps } from './warm-up.ts'
 
 /** Days pass by the clock of the program, all senders share it, and they stay in the first minutes of a day of UTC. */
 let atRcpt: (call: PeerCall) => PeerAction | undefined = () => undefined

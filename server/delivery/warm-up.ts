@@ -1,6 +1,6 @@
 import type { BroadcastId, ProjectId } from '../base/ids.ts'
 import type { Database, Queryable, Transaction } from '../database/database.ts'
-import { sql } from '../database/sql.ts'
+import { type Fragment, sql } from '../database/sql.ts'
 import { parseAddress } from '../mail/address.ts'
 import { ceilingOn, startOfDay, startOfNextDay, type WarmUpRow } from '../mail/warm-up-days.ts'
 
@@ -34,10 +34,12 @@ const inHand = sql`(
   where b.project_id = w.project_id and b.from_domain = w.domain and b.finished_at is null and d.status = 'sending' and d.attempts = 1)`
 
 /** The first to count on a new day begins it. */
+const counting = (now: Date, more: Fragment) => sql`
+  update warm_ups w set sent = case when counted_from < ${startOfDay(now)} then ${inHand} else sent end + ${more},
+    counted_from = greatest(counted_from, ${startOfDay(now)})`
+
 const count = (db: Queryable, { project_id, domain }: WarmingDomain, now: Date, more: number) => db.run`
-  update warm_ups w set sent = case when counted_from < ${startOfDay(now)} then ${inHand} else sent end + ${more}::integer,
-    counted_from = greatest(counted_from, ${startOfDay(now)})
-  where project_id = ${project_id} and domain = ${domain}`
+  ${counting(now, sql`${more}::integer`)} where project_id = ${project_id} and domain = ${domain}`
 
 const find = (db: Queryable, { project_id, domain }: WarmingDomain) => db.first<WarmUpRow>`
   select started_at, counted_from, sent from warm_ups where project_id = ${project_id} and domain = ${domain}`
@@ -65,6 +67,14 @@ export async function countSingleMail(db: Queryable, mail: { project_id: Project
   const domain = senderDomainOf(mail.from)
   if (domain !== null) await count(db, { project_id: mail.project_id, domain }, mail.now, 1)
 }
+
+/** The same for many, in the statement that settles them: goes after a `taken` with a row of `home` (the project) and `domain` for each. */
+export const countedSingleMail = (now: Date): Fragment => sql`warming as (
+    select w.project_id, w.domain, s.count from warm_ups w
+    join (select home, domain, count(*) from taken group by home, domain) s on s.home = w.project_id and s.domain = w.domain
+    order by w.project_id, w.domain for update of w
+  ), warmed as (
+    ${counting(now, sql`s.count`)} from warming s where w.project_id = s.project_id and w.domain = s.domain)`
 
 /** Goes after a `back` that returns the deliveries which were claimed and not begun, as they are now. */
 export const uncountClaims = sql`uncounted as (

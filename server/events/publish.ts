@@ -1,6 +1,7 @@
 import { newId, type ProjectId } from '../base/ids.ts'
 import { wake } from '../base/wake.ts'
 import type { Transaction } from '../database/database.ts'
+import { type Fragment, sql } from '../database/sql.ts'
 import { presenterOf } from '../operations/present.ts'
 import { catalogue, type EventData, type EventType } from './catalogue.ts'
 
@@ -16,6 +17,33 @@ export async function publish<Type extends EventType>(
     insert into events (project_id, id, type, data, created_at)
     values (${project_id}, ${newId<'evt'>()}, ${type}, ${JSON.stringify(wire)}, ${tx.now})`
   tx.afterCommit(() => wake('events'))
+}
+
+export type NewEvent = { [Type in EventType]: { project_id: ProjectId; type: Type; data: EventData<Type> } }[EventType]
+
+/** Several of whatever types, in this order, in one statement. */
+export async function publishEach(tx: Transaction, events: NewEvent[]): Promise<void> {
+  if (events.length === 0) return
+  await tx.run`
+    with told as (
+      select * from json_to_recordset(${JSON.stringify(events.map(eventRow))}) as event (project_id uuid, id uuid, type text, data jsonb, number integer)
+    ), ${publishing(tx)} select`
+}
+
+/** An event as statements take it that write several; `number` says where it stands among them. */
+export const eventRow = <Type extends EventType>({ type, data, ...event }: { type: Type; data: EventData<Type> }, number: number) => ({
+  ...event,
+  id: newId<'evt'>(),
+  type,
+  data: presenterOf(catalogue[type].data)(data),
+  number,
+})
+
+/** For statements that change many things and tell of them: goes after a `told` with the columns of an event row. */
+export function publishing(tx: Transaction): Fragment {
+  tx.afterCommit(() => wake('events'))
+  return sql`published as (
+    insert into events (project_id, id, type, data, created_at) select project_id, id, type, data, ${tx.now} from told order by number)`
 }
 
 /**

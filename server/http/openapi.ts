@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Config } from '../base/config.ts'
 import { type ErrorCode, statusOf } from '../base/errors.ts'
 import { scopes, scopeWords } from '../operations/context.ts'
-import { csvDownload, type Operation } from '../operations/define-operation.ts'
+import { fileTypeOf, type Operation } from '../operations/define-operation.ts'
 import { payableHeaders, payableParameters, paymentInfo, paymentProblemSchema, paymentRequired } from './openapi-payment.ts'
 
 /** The interface description, made from the operations themselves: it cannot drift from what is served. */
@@ -16,7 +16,11 @@ const tags: Record<string, string> = {
   deliveries: 'Who got a post, who did not, and why',
   posts: 'What is written, sent to a list and shown on its site',
   contacts: 'A person across all lists of the project',
+  contact_groups: 'Contacts put together under a name',
+  mailboxes: 'Addresses that take mail: for good, for a while, or to pass it on',
+  inbox: 'The e-mails of a mailbox: to wait for, read and answer',
   emails: 'Single e-mails: receipts, notices, codes',
+  calendar_events: 'What mailboxes were invited to by mail',
   suppressions: 'Addresses that get no more mail from this project',
   tokens: 'API keys',
   apps: 'Apps that members have let in',
@@ -181,8 +185,8 @@ function successOf(operation: Operation, components: Json): Json {
   const paged = 'cursor' in operation.query.shape ? ['Link'] : []
   const headers = { ...headerRefs([...headerNames, ...paged]), ...(operation.isPayable ? payableHeaders : {}) }
   if (operation.result === null) return { description: 'Done', headers }
-  if (operation.result === csvDownload)
-    return { description: 'A CSV file, streamed', headers, content: { 'text/csv': { schema: { type: 'string' } } } }
+  const fileType = fileTypeOf(operation)
+  if (fileType !== null) return { description: operation.summary, headers, content: { [fileType]: { schema: { type: 'string' } } } }
   const schema = toJsonSchema(operation.result, components)
   return {
     description: operation.summary,

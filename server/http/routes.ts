@@ -3,12 +3,13 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError, invalid } from '../base/errors.ts'
 import { peerOf } from '../base/peer-address.ts'
-import type { Caller, RequestFacts, Services } from '../operations/context.ts'
-import { Answer, csvDownload, type Download, type Operation } from '../operations/define-operation.ts'
+import type { Caller, Patience, RequestFacts, Services } from '../operations/context.ts'
+import { Answer, csvDownload, type Download, type FileAnswer, fileTypeOf, type Operation } from '../operations/define-operation.ts'
 import { Page } from '../operations/page.ts'
 import { presenterOf } from '../operations/present.ts'
 import { metadataUrlOf, refuseForbidden, runOperation } from '../operations/run-operation.ts'
 import { type Authenticate, type AuthenticatePayer, bearerOf, paymentOf, refuseStranger } from './credentials.ts'
+import type { Endings } from './endings.ts'
 import type { Allowance, RateLimit } from './rate-limit.ts'
 import { refuseOtherSpace } from './space.ts'
 
@@ -79,13 +80,19 @@ export function refuseTooMany({ allowed, limit, retry_after }: Allowance): void 
 /** `/lists/{id}` in the contract is `/lists/:id` to the router. */
 const routePath = (operation: Operation): string => (operation.base === 'api' ? '/v1' : '') + operation.path.replace(/\{(\w+)\}/g, ':$1')
 
-export function addOperation(app: FastifyInstance, { services }: HttpParts, operation: Operation): void {
+/** What the routes of operations need beside. */
+interface RouteParts extends HttpParts {
+  endings: Endings
+}
+
+export function addOperation(app: FastifyInstance, parts: RouteParts, operation: Operation): void {
+  const { services } = parts
   app.route({
     method: operation.method,
     url: routePath(operation),
     bodyLimit: operation.bodyLimit ?? 1024 * 1024,
     // HEAD would run a whole export to throw it away.
-    exposeHeadRoute: operation.result !== csvDownload,
+    exposeHeadRoute: fileTypeOf(operation) === null,
     config: { isEnveloped: operation.isEnveloped, ...(operation.isPayable ? { payable: operation.id } : {}) },
     onRequest: async (request) => {
       if (operation.scope === 'none') return
@@ -93,12 +100,14 @@ export function addOperation(app: FastifyInstance, { services }: HttpParts, oper
       // Here already, before the body is read.
       refuseForbidden(request.caller, operation, services.config)
     },
-    handler: async (request, reply) => answer(services, operation, await run(services, operation, request), request, reply),
+    handler: async (request, reply) => answer(services, operation, await run(parts, operation, request, reply), request, reply),
   })
 }
 
-async function run(services: Services, operation: Operation, request: FastifyRequest): Promise<unknown> {
-  const asker = { caller: request.caller, request_id: request.id, request: factsOf(request), peer: peerOf(request) }
+async function run(parts: RouteParts, operation: Operation, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  const { services } = parts
+  const facts = { ...factsOf(request), patience: patienceOf(parts, request, reply) }
+  const asker = { caller: request.caller, request_id: request.id, request: facts, peer: peerOf(request) }
   const { params, query, body } = request
   try {
     return await runOperation(services, operation, asker, { params, query, body })
@@ -116,6 +125,12 @@ const factsOf = (request: FastifyRequest): RequestFacts => ({
     `sha-256=:${createHash('sha256')
       .update(request.rawBody ?? '')
       .digest('base64')}:`,
+})
+
+const patienceOf = (parts: RouteParts, request: FastifyRequest, reply: FastifyReply): Patience => ({
+  last_event_id: [request.headers['last-event-id']].flat()[0] || null,
+  ended: () => parts.endings.of(reply.raw),
+  isStillGood: async () => (await callerOf(parts, request))?.project_id === request.caller?.project_id,
 })
 
 function idempotencyKeyOf(header: string | string[] | undefined): string | null {
@@ -143,6 +158,10 @@ function answer(services: Services, operation: Operation, result: unknown, reque
   if (operation.result === csvDownload) {
     const { filename, stream } = result as Download
     return reply.type('text/csv; charset=utf-8').header('content-disposition', `attachment; filename="${filename}"`).send(stream)
+  }
+  if (fileTypeOf(operation) !== null) {
+    const { content_type, headers, body } = result as FileAnswer
+    return reply.type(content_type).headers(headers).send(body)
   }
   if (result instanceof Answer && result.isRepeat) reply.code(200)
   if (result instanceof Answer && result.receipt !== null)

@@ -4,6 +4,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import { ApiError } from '../base/errors.ts'
 import { formatId, newId } from '../base/ids.ts'
 import { acceptBodies } from './body.ts'
+import { Endings } from './endings.ts'
 import { errorBody, type ShowError, sendError } from './errors.ts'
 import { openApiDocument } from './openapi.ts'
 import { addOperation, admitRequests, type HttpParts, refuseTooMany, takeAllowance } from './routes.ts'
@@ -84,8 +85,10 @@ export function createServer(parts: ServerParts): FastifyInstance {
     busy.add(socket)
     socket.once('close', () => busy.delete(socket))
   })
+  const endings = new Endings()
   app.addHook('preClose', async () => {
     isStopping = true
+    endings.endAll()
     // Whoever is slower than this has lost: a client that sends a byte now and then must not keep us from stopping.
     setTimeout(() => {
       for (const socket of busy) socket.destroy()
@@ -104,7 +107,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
       countPosts(scope, parts)
       addPages(scope)
     })
-  app.register(async (scope) => addApi(scope, parts))
+  app.register(async (scope) => addApi(scope, parts, endings))
   return app
 }
 
@@ -117,7 +120,7 @@ function countPosts(app: FastifyInstance, parts: ServerParts): void {
 }
 
 /** Everything under /v1 and the identity paths: counted, authenticated, and in the contract's error shape down to unknown paths. */
-function addApi(app: FastifyInstance, parts: ServerParts): void {
+function addApi(app: FastifyInstance, parts: ServerParts, endings: Endings): void {
   // Here alone: what is for this machine's eyes (captured mail) must not be readable by every page that its browser opens.
   app.register(cors, {
     origin: '*',
@@ -133,7 +136,7 @@ function addApi(app: FastifyInstance, parts: ServerParts): void {
   app.get('/v1/openapi.json', async (_request, reply) =>
     reply.type('application/json; charset=utf-8').header('cache-control', 'public, max-age=300').send(document),
   )
-  for (const operation of parts.operations) addOperation(app, parts, operation)
+  for (const operation of parts.operations) addOperation(app, { ...parts, endings }, operation)
   app.setNotFoundHandler(async (request) => {
     const allowed = parts.operations.filter((operation) =>
       pathPattern(operation.base === 'api' ? `/v1${operation.path}` : operation.path).test(request.url.split('?')[0] ?? ''),

@@ -1,10 +1,13 @@
 import { lookAfterAgents, moveRest } from '../features/agents/index.ts'
 import { billOverage, renewSubscriptions, watchInvoices } from '../features/billing/index.ts'
+import { repairContacts } from '../features/contacts/index.ts'
 import { failInterrupted } from '../features/emails/index.ts'
 import { expireInvites } from '../features/invites/index.ts'
 import { purgeList, repairCounters } from '../features/lists/index.ts'
+import { cleanUpMailboxes } from '../features/mailboxes/index.ts'
 import { pruneOAuth } from '../features/oauth/index.ts'
 import { prunePayments, settlePayments } from '../features/payments/index.ts'
+import { eraseTraces } from '../features/personal-data/index.ts'
 import { purgeProject } from '../features/projects/index.ts'
 import { pruneSignIns } from '../features/sessions/index.ts'
 import { cleanUp } from './clean-up.ts'
@@ -15,8 +18,11 @@ export const allJobs: Job<never>[] = [
   purgeList,
   failInterrupted,
   repairCounters,
+  repairContacts,
   pruneSignIns,
   purgeProject,
+  eraseTraces,
+  cleanUpMailboxes,
   expireInvites,
   pruneOAuth,
   moveRest,

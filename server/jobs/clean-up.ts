@@ -3,6 +3,7 @@ import { pruneDeliveries, repairBroadcastCounts } from '../delivery/broadcast/re
 import { trimCapturedMessages } from '../delivery/captured-messages.ts'
 import { pruneMessages } from '../delivery/send-messages.ts'
 import { pruneActivityHours, pruneEvents, trimActivity } from '../events/retention.ts'
+import { pruneGreylist } from '../inbound/greylist.ts'
 import type { Services } from '../operations/context.ts'
 import { defineJob } from './jobs.ts'
 
@@ -17,6 +18,7 @@ const steps: Record<string, (services: Services) => Promise<unknown>> = {
     while ((await pruneMessages(database, clock.now())) > 0);
   },
   captured_messages: ({ database }) => trimCapturedMessages(database),
+  greylist: ({ database, clock }) => pruneGreylist(database, clock.now()),
   deliveries: ({ database, clock, config, log }) => pruneDeliveries({ database, log, now: clock.now() }, config.DELIVERY_RETENTION_DAYS),
   broadcast_counts: ({ database, clock, log }) => repairBroadcastCounts({ database, log, now: clock.now() }),
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type MailAddress, parseAddress } from './address.ts'
+import { addressKey, type MailAddress, parseAddress } from './address.ts'
 
 function accepted(text: string): MailAddress {
   const parsed = parseAddress(text)
@@ -157,4 +157,9 @@ test('a hostile text is refused in no time', () => {
     assert.equal(parseAddress(text).ok, false)
   }
   assert.ok(performance.now() - started < 2000)
+})
+
+test('what an address is compared by, of whatever stands in a mail', () => {
+  const keys = ['Ann@Example.COM', 'ann@bücher.example', 'not an address', '', null, undefined].map(addressKey)
+  assert.deepEqual(keys, ['ann@example.com', 'ann@xn--bcher-kva.example', null, null, null, null])
 })

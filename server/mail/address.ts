@@ -123,6 +123,12 @@ const hasBrokenPunycode = (domain: string) => domain.includes('xn--') && /(?:^|\
 /** What URLs take for an IPv4 address, as "127.1" or "0x7f000001". No top-level domain is a number. */
 const endsInNumber = (domain: string) => /(?:^|\.)(?:\d+|0x[\da-f]*)$/i.test(domain)
 
+/** What an address is compared by; null for what is none, or where none is. */
+export const addressKey = (text: string | null | undefined): string | null => {
+  const parsed = parseAddress(text ?? '')
+  return parsed.ok ? parsed.value.key : null
+}
+
 /** `ann+news@example.org` and `ann@example.org` are one mailbox almost everywhere; what strangers may ask for is counted by this. */
 export const mailboxKeyOf = (key: string): string => key.replace(/^([^+@]+)\+[^@]*@/, '$1@')
 

@@ -120,6 +120,32 @@ for (const breaking of [
   })
 }
 
+test('attachments travel with their names, and pictures with what the HTML calls them by', async () => {
+  const base64 = Buffer.from('bytes').toString('base64')
+  const bytes = await composeMessage({
+    ...plain,
+    html: '<img src="cid:logo@x">',
+    attachments: [
+      { filename: 'Übersicht\r\nX: y.pdf', content_type: 'application/pdf', content_id: null, base64 },
+      { filename: 'logo.png', content_type: 'image/png', content_id: 'logo@x', base64 },
+    ],
+  })
+  const { attachments, headers } = await PostalMime.parse(bytes)
+  assert.deepEqual(
+    attachments.map(({ filename, mimeType, contentId, content }) => [
+      filename,
+      mimeType,
+      contentId,
+      Buffer.from(content as ArrayBuffer).toString(),
+    ]),
+    [
+      ['logo.png', 'image/png', '<logo@x>', 'bytes'],
+      ['Übersicht X: y.pdf', 'application/pdf', undefined, 'bytes'],
+    ],
+  )
+  assert.ok(!headers.some(({ key }) => key === 'x'))
+})
+
 test('what is not one bare address is refused', async () => {
   for (const address of [
     '',

@@ -12,8 +12,18 @@ export interface OutgoingMail {
   /** Without the angle brackets. */
   message_id: string
   date: Date
+  attachments?: OutgoingAttachment[]
   /** Further fields. Those that the composer writes itself (From, Subject, Content-Type, …) are refused. */
   headers: Record<string, string>
+}
+
+/** It waits in a queue, as JSON. */
+export interface OutgoingAttachment {
+  filename: string
+  content_type: string
+  /** What the HTML calls it by, for a picture in it. */
+  content_id: string | null
+  base64: string
 }
 
 /** RFC 5322 section 2.1.1 allows 998 octets on a line; a word this long still fits beside its field name. */
@@ -37,6 +47,7 @@ export async function composeMessage(mail: OutgoingMail): Promise<Buffer> {
     date: mail.date,
     ...(mail.text === null ? {} : { text: bodyText(mail.text) }),
     ...(mail.html === null ? {} : { html: bodyText(mail.html) }),
+    ...(mail.attachments === undefined ? {} : { attachments: mail.attachments.map(asAttachment) }),
     headers: { Subject: prepared('Subject', unstructured(oneLine(mail.subject))), ...extraHeaders(mail.headers) },
     newline: 'win',
     disableFileAccess: true,
@@ -44,6 +55,13 @@ export async function composeMessage(mail: OutgoingMail): Promise<Buffer> {
   })
   return composer.compile().build()
 }
+
+const asAttachment = ({ filename, content_type, content_id, base64 }: OutgoingAttachment) => ({
+  filename: oneLine(filename),
+  contentType: content_type,
+  content: Buffer.from(base64, 'base64'),
+  ...(content_id === null ? {} : { cid: oneLine(content_id).replace(/[^!-;=?-~]/g, '') }),
+})
 
 function extraHeaders(headers: Record<string, string>) {
   return Object.fromEntries(

@@ -6,6 +6,7 @@ import { isDeliveryTokenForm } from '../base/delivery-token.ts'
  */
 const bouncePrefix = 'b'
 const unsubscribePrefix = 'unsubscribe'
+const replyPrefix = 'reply'
 
 /** The return path of one message to one recipient (variable envelope return path). */
 export const formatVerp = (token: string, host: string): string => `${bouncePrefix}+${token}@${host}`
@@ -13,9 +14,13 @@ export const formatVerp = (token: string, host: string): string => `${bouncePref
 /** The mailto: of List-Unsubscribe (RFC 2369). */
 export const formatUnsubscribeAddress = (token: string, host: string): string => `${unsubscribePrefix}+${token}@${host}`
 
+/** Where the owner of a proxy mailbox answers somebody outside. */
+export const formatReplyAddress = (token: string, host: string): string => `${replyPrefix}+${token}@${host}`
+
 /** The token in lower case, whatever a server on the way made of it, or null. Whether it is genuine only its signature tells. */
 export const parseVerp = (address: string): string | null => tokenAfter(bouncePrefix, address)
 export const parseUnsubscribeAddress = (address: string): string | null => tokenAfter(unsubscribePrefix, address)
+export const parseReplyAddress = (address: string): string | null => wordAfter(replyPrefix, address)
 
 /** A return path of ours somewhere in a text: forwarders wrap it, as in `SRS0=x=y=our.host=b+token@theirs` or `prvs=1=b+token@…`. */
 export function findVerp(text: string): string | null {
@@ -26,7 +31,12 @@ export function findVerp(text: string): string | null {
 }
 
 function tokenAfter(prefix: string, address: string): string | null {
+  const token = wordAfter(prefix, address)
+  return token !== null && isDeliveryTokenForm(token) ? token : null
+}
+
+function wordAfter(prefix: string, address: string): string | null {
   // Quotes around a local part that needs none mean the same (RFC 5321 section 4.1.2).
-  const [, local, token] = /^<?"?([a-z]+)\+([a-z\d]+)"?@[^\s<>@]+>?$/i.exec(address.trim()) ?? []
-  return local?.toLowerCase() === prefix && token && isDeliveryTokenForm(token) ? token.toLowerCase() : null
+  const [, local, word] = /^<?"?([a-z]+)\+([a-z\d]+)"?@[^\s<>@]+>?$/i.exec(address.trim()) ?? []
+  return local?.toLowerCase() === prefix && word ? word.toLowerCase() : null
 }

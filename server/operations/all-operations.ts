@@ -1,12 +1,17 @@
 import { agentOperations } from '../features/agents/index.ts'
 import { billingOperations } from '../features/billing/index.ts'
+import { calendarEventOperations } from '../features/calendar-events/index.ts'
+import { contactGroupOperations } from '../features/contact-groups/index.ts'
 import { contactOperations } from '../features/contacts/index.ts'
 import { emailOperations } from '../features/emails/index.ts'
 import { identityOperations } from '../features/identity/index.ts'
+import { inboxOperations } from '../features/inbox/index.ts'
 import { inviteOperations } from '../features/invites/index.ts'
 import { listOperations } from '../features/lists/index.ts'
+import { mailboxOperations } from '../features/mailboxes/index.ts'
 import { memberOperations } from '../features/members/index.ts'
 import { appOperations } from '../features/oauth/index.ts'
+import { personalDataOperations } from '../features/personal-data/index.ts'
 import { postOperations } from '../features/posts/index.ts'
 import { projectOperations } from '../features/projects/index.ts'
 import { sessionOperations } from '../features/sessions/index.ts'
@@ -22,8 +27,13 @@ export const allOperations: Operation[] = [
   ...subscriberOperations,
   ...postOperations,
   ...contactOperations,
+  ...personalDataOperations,
+  ...contactGroupOperations,
   ...suppressionOperations,
+  ...mailboxOperations,
+  ...inboxOperations,
   ...emailOperations,
+  ...calendarEventOperations,
   ...tokenOperations,
   ...appOperations,
   ...sessionOperations,

@@ -31,7 +31,8 @@ function problemOf(issue: z.core.$ZodIssue): string {
     if (issue.input === undefined && /received undefined/.test(issue.message)) return 'is required'
     if (issue.message.startsWith('Invalid input')) return `must be ${articles[issue.expected] ?? issue.expected}`
   }
-  if (issue.code === 'invalid_value') return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}`
+  if (issue.code === 'invalid_value' && issue.message.startsWith('Invalid'))
+    return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}`
   if (issue.code === 'too_big' && issue.message.startsWith('Too big'))
     return `must be at most ${issue.maximum}${issue.origin === 'array' ? ' items' : ''}`
   if (issue.code === 'too_small' && issue.message.startsWith('Too small')) {

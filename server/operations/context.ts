@@ -3,11 +3,14 @@ import type { Config } from '../base/config.ts'
 import type { KeyId, MailboxId, ProjectId, UserId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import type { Secrets } from '../base/secrets.ts'
+import type { BlobStore } from '../blobs/blob-store.ts'
 import type { Database } from '../database/database.ts'
 import type { Signers } from '../delivery/signing-keys.ts'
 import type { Transport } from '../delivery/transports/index.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { Compiler } from '../mail/compile/index.ts'
+import type { MailReader } from '../mail/inbound/mail-reader.ts'
+import type { AuditTrail } from './audit.ts'
 
 export const scopes = ['read', 'write', 'send', 'admin'] as const
 export type Scope = (typeof scopes)[number]
@@ -74,6 +77,8 @@ export interface Services {
   transport: Transport
   signers: Signers
   compiler: Compiler
+  reader: MailReader
+  blobs: BlobStore
 }
 
 /** What an operation's rule may use. It never sees HTTP. */
@@ -81,6 +86,8 @@ export interface Context extends Services {
   caller: Caller
   request_id: string
   request: RequestFacts
+  /** `database` leaves it with the first change; only work that goes together with that of other requests does so by itself. */
+  trail?: AuditTrail
 }
 
 /** For operations that ask for no credential. */
@@ -99,4 +106,16 @@ export interface RequestFacts {
   isPayer?: boolean
   /** RFC 9530 digest of the body as it came: `sha-256=:…:`. */
   bodyDigest(): string
+  /** For answers that take their time; left out where nobody can leave before the answer. */
+  patience?: Patience
+}
+
+/** How long an answer is still wanted. */
+export interface Patience {
+  /** `Last-Event-ID`: where a stream that broke off is taken up again. */
+  last_event_id: string | null
+  /** Aborts when nobody waits any more: the client has left, or this process stops. */
+  ended(): AbortSignal
+  /** Whether the credential is still good for it. */
+  isStillGood(): Promise<boolean>
 }

@@ -139,3 +139,23 @@ export interface Download {
 
 /** `result: csvDownload`: the answer is a streamed text/csv file. */
 export const csvDownload = z.custom<Download>()
+
+/** What an operation with a file for its result answers. */
+export interface FileAnswer {
+  content_type: string
+  headers: Record<string, string>
+  body: Buffer | Readable
+}
+
+const contentTypes = new WeakMap<z.ZodType, string>()
+
+/** `result: fileOf('message/rfc822')`: the answer is no JSON but a file, or a stream. The type is for the documents. */
+export function fileOf(contentType: string) {
+  const schema = z.custom<FileAnswer>()
+  contentTypes.set(schema, contentType)
+  return schema
+}
+
+/** The type of the files that an operation answers with; null for one that answers with JSON. */
+export const fileTypeOf = ({ result }: Pick<Operation, 'result'>): string | null =>
+  result === csvDownload ? 'text/csv' : ((result && contentTypes.get(result)) ?? null)

@@ -143,8 +143,21 @@ function holdKey({ database, clock, caller, log }: Context, { key, holder }: Wan
 }
 
 /** Written with the thing that was begun, so that after a crash the next request goes on with it and does not make a second one. */
-export async function rememberBegun(tx: Transaction, { caller, request }: Context, result_id: string): Promise<void> {
-  if (request.idempotency_key === null) return
+export const rememberBegun = (tx: Transaction, context: Begun['context'], result_id: string): Promise<void> =>
+  rememberEachBegun(tx, [{ context, result_id }])
+
+interface Begun {
+  context: Pick<Context, 'caller' | 'request'>
+  result_id: string
+}
+
+/** Of several requests, those that have a key. */
+export async function rememberEachBegun(tx: Transaction, begun: Begun[]): Promise<void> {
+  const keyed = begun.filter(({ context }) => context.request.idempotency_key !== null)
+  if (keyed.length === 0) return
   await tx.run`
-    update idempotency_keys set result_id = ${result_id} where project_id = ${caller.project_id} and key = ${request.idempotency_key}`
+    update idempotency_keys k set result_id = b.result_id
+    from unnest(${keyed.map(({ context }) => context.caller.project_id)}::uuid[], ${keyed.map(({ context }) => context.request.idempotency_key)}::text[],
+      ${keyed.map(({ result_id }) => result_id)}::uuid[]) as b (project_id, key, result_id)
+    where k.project_id = b.project_id and k.key = b.key`
 }

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { ApiError, invalid } from '../base/errors.ts'
 import { resourceMetadataUrl } from '../base/well-known.ts'
-import type { Database, Transaction } from '../database/database.ts'
-import { leaveAuditRow } from './audit.ts'
+import type { Database } from '../database/database.ts'
+import { type AuditTrail, leaveTrail } from './audit.ts'
 import { checkInput, refuseUnstorable } from './check-input.ts'
 import { type Caller, type Context, type OpenContext, type RequestFacts, type Services, standsForPerson } from './context.ts'
 import type { Operation } from './define-operation.ts'
@@ -80,24 +80,19 @@ function contextOf(services: Services, operation: Operation, asker: Asker, param
   if (operation.method === 'GET' || operation.scope === 'none') return context
   const { project_id } = caller
   const row = { project_id, operation: operation.id, caller, target: targetOf(params), request_id: asker.request_id }
-  return { ...context, database: audited(services.database, (tx) => leaveAuditRow(tx, row)) }
+  const trail = { database: services.database, row, isLeft: false }
+  return { ...context, database: audited(trail), trail }
 }
 
-function audited(database: Database, leaveRow: (tx: Transaction) => Promise<unknown>): Database {
-  let left = false
-  return {
-    ...database,
-    transaction: (work, options) =>
-      database.transaction(async (tx) => {
-        const result = await work(tx)
-        if (!left) await leaveRow(tx)
-        tx.afterCommit(() => {
-          left = true
-        })
-        return result
-      }, options),
-  }
-}
+const audited = (trail: AuditTrail): Database => ({
+  ...trail.database,
+  transaction: (work, options) =>
+    trail.database.transaction(async (tx) => {
+      const result = await work(tx)
+      await leaveTrail(tx, trail)
+      return result
+    }, options),
+})
 
 /** The ids that a path names. An address in a path is a person, who may ask to be forgotten. */
 const targetOf = (params: unknown) =>

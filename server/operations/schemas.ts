@@ -24,15 +24,16 @@ export const email = z
   })
   .meta({ description: 'An e-mail address; internationalised addresses are welcome.' })
 
-/** Text a person types on one line. */
-export const line = (max: number) =>
+/** One line, where empty is a fine answer. */
+export const lineOrNone = (max: number) =>
   z
     .string()
     .trim()
-    .min(1, 'must not be empty')
     .max(max, `must have at most ${max} characters`)
     .regex(/^\P{Cc}*$/u, 'must be one line, without control characters')
-/** The same, where empty is a fine answer. */
+/** Text a person types on one line. */
+export const line = (max: number) => lineOrNone(max).min(1, 'must not be empty')
+/** Of any number of lines, or none. */
 export const text = (max: number) => z.string().max(max, `must have at most ${max} characters`)
 
 const maxDepth = 20

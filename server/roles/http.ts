@@ -10,6 +10,7 @@ import type { Services } from '../operations/context.ts'
 import { addAccountPages } from '../site/account/account.ts'
 import { addAgentPages } from '../site/account/agents.ts'
 import { addAppPages } from '../site/account/apps.ts'
+import { addMailboxPages } from '../site/account/mailboxes.ts'
 import { addTeamPages } from '../site/account/team.ts'
 import { addTokenPages } from '../site/account/tokens.ts'
 import { addConfirmPages } from '../site/confirm.ts'
@@ -19,6 +20,7 @@ import { addHomePage } from '../site/home.ts'
 import { addInvitePages } from '../site/invite.ts'
 import { addOAuth } from '../site/oauth-endpoints.ts'
 import { addOutbox } from '../site/outbox.ts'
+import { addPostApprovalPages } from '../site/post-approval.ts'
 import { addSesHook } from '../site/ses-hook.ts'
 import { addSignInPages } from '../site/sign-in.ts'
 import { addSignInLinkPages } from '../site/sign-in-link.ts'
@@ -48,12 +50,14 @@ export async function startHttpRole(
       (scope) => addHomePage(scope, services),
       (scope) => addConfirmPages(scope, services),
       (scope) => addUnsubscribePages(scope, services),
+      (scope) => addPostApprovalPages(scope, services),
       (scope) => addTracking(scope, services),
       (scope) => addSesHook(scope, services),
       (scope) => addOutbox(scope, services),
       (scope) => addSignInPages(scope, services),
       (scope) => addSignInLinkPages(scope, services),
       (scope) => addAccountPages(scope, services),
+      (scope) => addMailboxPages(scope, services),
       (scope) => addTokenPages(scope, services),
       (scope) => addTeamPages(scope, services),
       (scope) => addAgentPages(scope, services),

@@ -5,6 +5,7 @@ const subjects: Record<string, string> = {
   id: 'this',
   name: 'the name',
   email: 'the address',
+  address: 'the address',
   role: 'the role',
   scope: 'the choice of what it may do',
   expires_at: 'the date',

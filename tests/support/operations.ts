@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { z } from 'zod'
 import { formatId, type IdPrefix, newId } from '../../server/base/ids.ts'
 import type { Operation } from '../../server/operations/define-operation.ts'
+import { fileMail } from './inbound.ts'
 import type { TestApp } from './posthaste.ts'
 import type { Answer, TestProject } from './project.ts'
 
@@ -17,7 +18,7 @@ export interface Fixtures {
 let number = 0
 
 /** One of each kind of thing, made over the API. */
-export async function makeFixtures(project: TestProject): Promise<Fixtures> {
+export async function makeFixtures(app: TestApp, project: TestProject): Promise<Fixtures> {
   const suffix = `${++number}`
   // With no limit there would be nothing to buy.
   await project.setPlan('max')
@@ -27,22 +28,32 @@ export async function makeFixtures(project: TestProject): Promise<Fixtures> {
     return answer.body
   }
   const list = await made('/lists', { name: `Fixture ${suffix}` })
-  const message = { from: list.mailbox_address, to: `recipient-${suffix}@example.org`, subject: 'Fixture', text: 'Hello' }
+  const mailbox = await made('/mailboxes', { name: `Fixture ${suffix}` })
+  const message = { from: mailbox.address, to: `recipient-${suffix}@example.org`, subject: 'Fixture', text: 'Hello' }
   const email = await made('/emails', message)
+  const received = await receivedIn(app, project, mailbox)
   const post = await made(`/lists/${list.id}/posts`, { subject: 'Fixture', body_html: '<p>Hello</p>' })
   await project.events()
   const subscriber = await made(`/lists/${list.id}/subscribers`, { email: `fixture-${suffix}@example.org`, verified: true })
   const created = (await project.eventsWithData()).find((event) => event.type === 'subscriber.created')
+  const group = await made('/contact-groups', { name: `Fixture ${suffix}` })
+  await project.post(`/contact-groups/${group.id}/contacts`, { contact_ids: [created?.data.contact_id] })
+  const calendarEvent = await invitedIn(app, project, mailbox)
+  await project.events()
   const key = await made('/api/tokens', { name: 'Fixture', scope: 'read' })
   const suppression = await made('/suppressions', { email: `suppressed-${suffix}@example.org` })
   return {
     lst: list.id,
-    mbx: list.mailbox_id,
-    mailbox_address: list.mailbox_address,
+    mbx: mailbox.id,
+    mailbox_address: mailbox.address,
     eml: email.id,
+    received_email: received,
+    number: '1',
     post: post.id,
     sub: subscriber.id,
     con: String(created?.data.contact_id),
+    grp: group.id,
+    cal: calendarEvent,
     key: key.id,
     ses: await project.newSession(),
     email: suppression.email,
@@ -56,15 +67,35 @@ export async function makeFixtures(project: TestProject): Promise<Fixtures> {
   }
 }
 
+/** The id of a mail with an attachment that came into the mailbox. */
+async function receivedIn(app: TestApp, project: TestProject, mailbox: { id: string; address: string }): Promise<string> {
+  const headers = ['Content-Type: multipart/mixed; boundary=b']
+  const text = '--b\r\n\r\nHello\r\n--b\r\nContent-Type: image/png; name=a.png\r\n\r\nx\r\n--b--'
+  await fileMail(app, { recipients: [mailbox.address], headers, text })
+  const { body } = await project.get(`/mailboxes/${mailbox.id}/emails?direction=inbound`)
+  return body[0].id
+}
+
+/** The id of an event that a mail into the mailbox brought. */
+async function invitedIn(app: TestApp, project: TestProject, mailbox: { id: string; address: string }): Promise<string> {
+  const event = ['BEGIN:VEVENT', 'UID:fixture', 'DTSTART:20300101T100000Z', 'SUMMARY:Fixture', 'END:VEVENT']
+  const text = ['BEGIN:VCALENDAR', 'METHOD:REQUEST', ...event, 'END:VCALENDAR'].join('\r\n')
+  await fileMail(app, { recipients: [mailbox.address], headers: ['Content-Type: text/calendar; method=REQUEST; charset=utf-8'], text })
+  const { body } = await project.get(`/calendar-events?mailbox_id=${mailbox.id}`)
+  return body[0].id
+}
+
 /** Ids of every kind that name nothing. */
 export const missing = (): Fixtures => ({
   ...Object.fromEntries(
-    (['lst', 'mbx', 'sub', 'con', 'key', 'ses', 'prj', 'usr', 'inv', 'app', 'post', 'grp', 'eml'] as IdPrefix[]).map((prefix) => [
+    (['lst', 'mbx', 'sub', 'con', 'key', 'ses', 'prj', 'usr', 'inv', 'app', 'post', 'grp', 'eml', 'cal'] as IdPrefix[]).map((prefix) => [
       prefix,
       formatId(prefix, newId()),
     ]),
   ),
   agent: formatId('usr', newId()),
+  received_email: formatId('eml', newId()),
+  number: '2',
   email: `nobody-${newId()}@example.org`,
 })
 
@@ -84,9 +115,10 @@ interface JsonSchema {
 
 export const schemaOf = (schema: z.ZodType): JsonSchema => z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema
 
-/** `lst` for a parameter that takes list ids, `agent` for one that takes users who are agents, else its own name. */
+/** `lst` for a parameter that takes list ids, `agent` for one that takes users who are agents, and so on; else its own name. */
 export function kindOf(operation: Operation, param: string): string {
   const kind = /^\^([a-z]+)_/.exec(schemaOf(operation.params.shape[param] as z.ZodType).pattern ?? '')?.[1] ?? param
+  if (kind === 'eml' && operation.id.startsWith('inbox.')) return 'received_email'
   return kind === 'usr' && operation.id.startsWith('agents.') ? 'agent' : kind
 }
 
@@ -106,6 +138,9 @@ const special: Record<string, object | ((fixtures: Fixtures) => object)> = {
   'agents.complete': ({ other_claim_token }) => ({ claim_token: other_claim_token }),
   // Another plan each time: the same one twice is refused.
   'billing.subscribe': () => ({ plan: ['light', 'plus', 'max'][++number % 3], payment_method_id: 'pm_card_visa' }),
+  // Another name each time: two groups cannot share one.
+  'contact_groups.create': () => ({ name: `Example ${++number}` }),
+  'contact_groups.update': () => ({ name: `Example ${++number}` }),
   'emails.send': (fixtures) => ({ from: fixtures.mailbox_address, text: 'Hello' }),
   'tokens.create': { scope: 'read' },
 }
@@ -168,6 +203,9 @@ export interface Sent {
 
 /** Asks for an operation through a key. */
 export function ask(who: Pick<TestProject, 'request'>, operation: Operation, sent: Sent & { path: string }): Promise<Answer> {
+  // A stream ends when it is told to.
+  if (operation.id === 'inbox.stream' && !sent.path.includes('seconds='))
+    return who.request('GET', `${sent.path}${sent.path.includes('?') ? '&' : '?'}seconds=0`)
   const raw = sent.raw ?? (sent.body === undefined ? undefined : JSON.stringify(sent.body))
   if (raw === undefined || operation.method === 'GET') return who.request(operation.method, sent.path)
   return who.request(operation.method, sent.path, { body: raw, headers: { 'content-type': sent.type ?? 'application/json' } })

@@ -1,5 +1,7 @@
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after } from 'node:test'
 import type { Clock } from '../../server/base/clock.ts'
 import { type Config, readConfig } from '../../server/base/config.ts'
@@ -27,6 +29,8 @@ export function createTestClock(): TestClock {
 
 export interface TestApp {
   url: string
+  /** Where it takes in mail, unless its ROLES are without `inbound`. */
+  smtpPort: number
   config: Config
   clock: TestClock
   /** For a second program on the same database, and for sessions of the test's own. */
@@ -43,6 +47,10 @@ interface AppOptions {
   clock?: TestClock
 }
 
+/** One for all programs of a test file: those on one database share journals and raw mail, as on one machine. */
+const dataFolder = mkdtempSync(join(tmpdir(), 'posthaste-data-'))
+process.on('exit', () => rmSync(dataFolder, { recursive: true, force: true }))
+
 /** The whole program on a database of its own, for the tests of one file; ends with them. */
 export async function startApp(env: Record<string, string> = {}, options: AppOptions = {}): Promise<TestApp> {
   const database = options.connection ? { connection: options.connection, drop: async () => {} } : await cloneDatabase()
@@ -50,9 +58,11 @@ export async function startApp(env: Record<string, string> = {}, options: AppOpt
   const config = readConfig({
     PORT: String(port),
     HOST: '127.0.0.1',
+    SMTP_HOST: '127.0.0.1',
+    SMTP_PORT: '0',
     PUBLIC_URL: `http://127.0.0.1:${port}`,
     MAIL_DOMAIN: 'posthaste.test',
-    DATA_DIR: tmpdir(),
+    DATA_DIR: dataFolder,
     SECRET_KEY: 'a key for tests, long enough to be taken',
     RATE_LIMIT_PER_MINUTE: '1000000',
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'silent',
@@ -80,7 +90,17 @@ export async function startApp(env: Record<string, string> = {}, options: AppOpt
   const url = config.PUBLIC_URL
   const { connection } = database
   const { services } = posthaste
-  return { url, config, clock, connection, services, stop, newProject: (wanted = scopes) => createProject(services.database, url, wanted) }
+  const smtpPort = posthaste.smtpPort ?? 0
+  return {
+    url,
+    smtpPort,
+    config,
+    clock,
+    connection,
+    services,
+    stop,
+    newProject: (wanted = scopes) => createProject(services.database, url, wanted),
+  }
 }
 
 /** A port that was free a moment ago: the program needs to know its own address before it listens. */

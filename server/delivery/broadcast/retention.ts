@@ -1,7 +1,7 @@
 import { reasonOf } from '../../base/errors.ts'
 import type { BroadcastId, ProjectId, SubscriberId } from '../../base/ids.ts'
 import type { Log } from '../../base/log.ts'
-import type { Database, Queryable } from '../../database/database.ts'
+import type { Database, Queryable, Transaction } from '../../database/database.ts'
 
 const chunk = 10_000
 const beforeAll = '00000000-0000-0000-0000-000000000000'
@@ -31,13 +31,31 @@ export async function pruneDeliveries(night: Night, days: number): Promise<void>
       select 1 from deliveries d where d.project_id = b.project_id and d.broadcast_id = b.id)`
   await ofEach(night, left, async (key) => {
     // A chunk at a time: a million rows in one transaction would hold up every event consumer.
-    while ((await removeChunk(database, key)) === chunk);
+    while ((await database.transaction((tx) => removeDeliveries(tx, key, chunk))) === chunk);
   })
 }
 
-const removeChunk = (db: Queryable, { project_id, id }: Key) => db.run`
-  delete from deliveries where project_id = ${project_id} and id in (
-    select id from deliveries where project_id = ${project_id} and broadcast_id = ${id} limit ${chunk})`
+/** So many deliveries of a broadcast, and how many went. What they count for people stays with the people. */
+export async function removeDeliveries(tx: Transaction, { project_id, id }: Key, most: number): Promise<number> {
+  const gone = await tx.first<{ count: number }>`
+    with gone as (
+      delete from deliveries where project_id = ${project_id} and id in (
+        select id from deliveries where project_id = ${project_id} and broadcast_id = ${id} limit ${most})
+      returning contact_id, status, open_count, click_count
+    ), forgotten as (
+      select contact_id, count(*) filter (where status in ('delivered', 'complained')) as received, sum(open_count) as opens, sum(click_count) as clicks
+      from gone group by contact_id
+    ), held as (
+      select c.id from contacts c join forgotten f on f.contact_id = c.id
+      where c.project_id = ${project_id} and f.received + f.opens + f.clicks > 0 order by c.id for no key update of c
+    ), kept as (
+      update contacts c set total_received = c.total_received + f.received, past_opens = c.past_opens + f.opens, past_clicks = c.past_clicks + f.clicks
+      from forgotten f join held on held.id = f.contact_id
+      where c.project_id = ${project_id} and c.id = held.id
+    )
+    select count(*) as count from gone`
+  return gone?.count ?? 0
+}
 
 /** One that fails holds up no other: it is told, and fails the whole when all have had their turn. */
 async function ofEach({ log }: Night, keys: Key[], work: (key: Key) => Promise<void>): Promise<void> {

@@ -21,7 +21,12 @@ async function connected({ more = '', key, limits }: { more?: string; key?: type
 test('a message goes out signed, to one recipient, with its token as a tag and a header field', async () => {
   const { peer, transport } = await connected({ more: '&configuration_set=news' })
   const parts = [Buffer.from('From: ann@example.com\r\n'), Buffer.from('Subject: Grüße\r\n\r\nÄ\r\n')]
-  assert.deepEqual(await transport.send(envelope, parts, about), { kind: 'delivered', smtp_code: null, response: 'ses-1' })
+  assert.deepEqual(await transport.send(envelope, parts, about), {
+    kind: 'delivered',
+    smtp_code: null,
+    response: 'ses-1',
+    message_id: 'ses-1@eu-west-1.amazonses.com',
+  })
   assert.deepEqual(peer.messages, [
     {
       to: ['bob@example.org'],

@@ -89,7 +89,7 @@ class SesTransport implements Transport {
     try {
       const sdk = await this.#connect()
       const id = await sdk.send({ to, token, data: toRaw(message, token) })
-      return { kind: 'delivered', smtp_code: null, response: id }
+      return { kind: 'delivered', smtp_code: null, response: id, message_id: messageIdOf(id, this.#place.region) }
     } catch (error) {
       return outcomeOfSesError(error, to)
     }
@@ -224,6 +224,9 @@ async function loadSdk(place: SesPlace, limits: SesLimits): Promise<Sdk> {
     account: () => client.send(new GetAccountCommand({})),
   }
 }
+
+/** As it stands in the mail that SES sends. The oldest region has a name of its own. */
+const messageIdOf = (id: string, region: string): string => `${id}@${region === 'us-east-1' ? 'email' : region}.amazonses.com`
 
 /** SES takes addresses in ASCII only, and reads them as a header field does: what would need quotes there could become two. */
 function unfitRecipient(to: string): Outcome | null {

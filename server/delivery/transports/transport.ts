@@ -11,7 +11,13 @@ export interface Envelope {
  * addresses. An error that nobody foresaw counts as temporary, so that nothing is lost to it.
  */
 export type Outcome =
-  | { kind: 'delivered'; smtp_code: number | null; response: string }
+  | {
+      kind: 'delivered'
+      smtp_code: number | null
+      response: string
+      /** What it is called from now on, where the relay has put a Message-ID of its own in place of ours. */
+      message_id?: string
+    }
   | {
       kind: 'deferred'
       smtp_code: number | null

@@ -3,15 +3,7 @@ import type { Transaction } from '../../database/database.ts'
 import { publish } from '../../events/publish.ts'
 import type { Services } from '../../operations/context.ts'
 import { freeSlug, insertProject, insertUser } from '../identity/index.ts'
-import { lockName } from '../lists/index.ts'
-import {
-  insertAgentMailbox,
-  isAddressUsed,
-  type MailboxRow,
-  makeNumberedName,
-  makeReadableName,
-  toMailboxDetail,
-} from '../mailboxes/index.ts'
+import { freeReadableName, insertMailbox, isAddressUsed, type MailboxRow, toMailboxDetail } from '../mailboxes/index.ts'
 
 export interface NewAgent {
   user_id: UserId
@@ -26,16 +18,11 @@ export async function createAgent({ config }: Pick<Services, 'config'>, tx: Tran
   const address = `${name}@${config.MAIL_DOMAIN}`
   const user_id = await insertUser(tx, { kind: 'agent', email: address, email_key: null, slug: name, name })
   const project_id = await insertProject(tx, { name, slug: name, owner_id: user_id, plan })
-  const mailbox = await insertAgentMailbox(tx, { project_id, address, name })
+  const mailbox = await insertMailbox(tx, { project_id, address, name })
   await publish(tx, project_id, 'mailbox.created', { mailbox_id: mailbox.id, mailbox: toMailboxDetail(mailbox) })
   return { user_id, project_id, name, mailbox }
 }
 
-/** A few plain names are tried before one gets a number. Lists reach for mailbox names, too: they take turns with us. */
-async function freeName(tx: Transaction, domain: string): Promise<string> {
-  for (let time = 1; ; time++) {
-    const name = time <= 5 ? makeReadableName() : makeNumberedName()
-    await lockName(tx, name.replace(/(-\d+)+$/, ''))
-    if ((await freeSlug(tx, name)) === name && !(await isAddressUsed(tx, `${name}@${domain}`))) return name
-  }
-}
+/** One that is free for an account, a project and a mailbox alike. */
+const freeName = (tx: Transaction, domain: string): Promise<string> =>
+  freeReadableName(tx, async (name) => (await freeSlug(tx, name)) === name && !(await isAddressUsed(tx, `${name}@${domain}`, null)))

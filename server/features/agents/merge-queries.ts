@@ -1,4 +1,4 @@
-import type { ContactId, ListId, ProjectId } from '../../base/ids.ts'
+import type { ContactId, Id, ListId, ProjectId } from '../../base/ids.ts'
 import type { Transaction } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
 import type { MailboxRow } from '../mailboxes/index.ts'
@@ -9,8 +9,10 @@ export interface Move {
   to: ProjectId
 }
 
+/** Those that are deleted go along, so that what they held is erased where it went; they are not answered. */
 export const moveMailboxes = (tx: Transaction, { from, to }: Move) => tx.many<MailboxRow>`
-  update mailboxes set project_id = ${to} where project_id = ${from} and deleted_at is null returning *`
+  with moved as (update mailboxes set project_id = ${to} where project_id = ${from} returning *)
+  select * from moved where deleted_at is null`
 
 /** A deleted list stays: the job that purges it knows it by its project. */
 export const moveLists = (tx: Transaction, { from, to }: Move) => tx.many<{ id: ListId }>`
@@ -74,6 +76,7 @@ export async function joinContacts(tx: Transaction, { from, to }: Move): Promise
       metadata = case when octet_length((theirs.metadata || mine.metadata)::text) <= 65536 then theirs.metadata || mine.metadata else mine.metadata end,
       total_received = mine.total_received + theirs.total_received, total_opens = mine.total_opens + theirs.total_opens,
       total_clicks = mine.total_clicks + theirs.total_clicks, total_replies = mine.total_replies + theirs.total_replies,
+      past_opens = mine.past_opens + theirs.past_opens, past_clicks = mine.past_clicks + theirs.past_clicks,
       last_activity_at = greatest(mine.last_activity_at, theirs.last_activity_at),
       soft_bounced_on = array(select distinct day from unnest(mine.soft_bounced_on || theirs.soft_bounced_on) as day order by day),
       updated_at = ${tx.now}
@@ -83,8 +86,31 @@ export async function joinContacts(tx: Transaction, { from, to }: Move): Promise
     update subscribers s set contact_id = pair.mine from ${pairs} where s.project_id = ${from} and s.contact_id = pair.theirs`
   await tx.run`
     update deliveries d set contact_id = pair.mine from ${pairs} where d.project_id = ${from} and d.contact_id = pair.theirs`
+  await tx.run`update emails e set contact_id = pair.mine from ${pairs} where e.project_id = ${from} and e.contact_id = pair.theirs`
+  await tx.run`
+    update contact_group_members m set contact_id = pair.mine from ${pairs} where m.project_id = ${from} and m.contact_id = pair.theirs`
   await tx.run`delete from contacts c using ${pairs} where c.project_id = ${from} and c.id = pair.theirs`
   await tx.run`update contacts set project_id = ${to} where project_id = ${from}`
+}
+
+/** After their contacts. Two groups of one name become one; the others move. Answers those that grew or arrived, in a fixed order. */
+export async function joinContactGroups(tx: Transaction, { from, to }: Move) {
+  const theirs = await tx.many<{ id: Id<'grp'>; name: string; mine: Id<'grp'> | null }>`
+    select theirs.id, coalesce(mine.name, theirs.name) as name, mine.id as mine
+    from contact_groups theirs left join contact_groups mine on mine.project_id = ${to} and lower(mine.name) = lower(theirs.name)
+    where theirs.project_id = ${from} order by theirs.id`
+  for (const { id, mine } of theirs) {
+    await tx.run`
+      with gone as (delete from contact_group_members where project_id = ${from} and group_id = ${id} returning contact_id, added_at)
+      insert into contact_group_members (project_id, group_id, contact_id, added_at) select ${to}, ${mine ?? id}, contact_id, added_at from gone
+      on conflict do nothing`
+    if (mine) await tx.run`delete from contact_groups where project_id = ${from} and id = ${id}`
+    else await tx.run`update contact_groups set project_id = ${to} where project_id = ${from} and id = ${id}`
+  }
+  await tx.run`
+    update contact_groups g set contact_count = (select count(*) from contact_group_members m where m.project_id = g.project_id and m.group_id = g.id)
+    where project_id = ${to} and id = any(${theirs.map(({ id, mine }) => mine ?? id)}::uuid[])`
+  return theirs.map(({ id, name, mine }) => ({ id: mine ?? id, name, is_new: mine === null }))
 }
 
 /**
@@ -95,6 +121,9 @@ export async function moveMail(tx: Transaction, { from, to }: Move): Promise<voi
     update messages set project_id = ${to}
     where project_id = ${from} and status <> 'sending' and (list_id is null or list_id in (select id from lists where project_id = ${to}))`
   await tx.run`update emails set project_id = ${to} where project_id = ${from} and status <> 'sending'`
+  await tx.run`update calendar_events set project_id = ${to} where project_id = ${from}`
+  await tx.run`update proxy_addresses set project_id = ${to} where project_id = ${from}`
+  await tx.run`update erasures set project_id = ${to} where project_id = ${from}`
   await tx.run`
     update idempotency_keys k set project_id = ${to}
     where project_id = ${from} and lease_until is null

@@ -6,6 +6,7 @@ import { toListDetail } from '../lists/list.ts'
 import { toMailboxDetail } from '../mailboxes/index.ts'
 import { joinSuppressions } from '../suppressions/index.ts'
 import {
+  joinContactGroups,
   joinContacts,
   joinUsage,
   type Move,
@@ -34,8 +35,13 @@ export const tablesOfProject: Record<string, 'moves' | 'joins' | 'stays'> = {
   emails: 'moves',
   usage_reservations: 'moves',
   payment_challenges: 'moves',
+  calendar_events: 'moves',
+  proxy_addresses: 'moves',
+  erasures: 'moves',
   // Both sides may have a row of the same key.
   contacts: 'joins',
+  contact_groups: 'joins',
+  contact_group_members: 'joins',
   suppressions: 'joins',
   usage_periods: 'joins',
   idempotency_keys: 'joins',
@@ -54,12 +60,13 @@ export const tablesOfProject: Record<string, 'moves' | 'joins' | 'stays'> = {
   warm_ups: 'stays',
 }
 
-/** Can be done again: whatever is there moves. Mailboxes and lists that arrive are told of, as if they had been made there. */
+/** Can be done again: whatever is there moves. Mailboxes, groups and lists that arrive are told of, as if they had been made there. */
 export async function moveThings(tx: Transaction, move: Move): Promise<void> {
   const mailboxes = await moveMailboxes(tx, move)
   const lists = await moveLists(tx, move)
   await movePosts(tx, move)
   await joinContacts(tx, move)
+  const groups = await joinContactGroups(tx, move)
   await moveListThings(tx, move)
   await moveDeliveries(tx, move)
   await joinSuppressions(tx, move)
@@ -68,6 +75,8 @@ export async function moveThings(tx: Transaction, move: Move): Promise<void> {
   await joinInterests(tx, move)
   for (const mailbox of mailboxes)
     await publish(tx, move.to, 'mailbox.created', { mailbox_id: mailbox.id, mailbox: toMailboxDetail(mailbox) })
+  for (const { id, name, is_new } of groups)
+    await publish(tx, move.to, is_new ? 'contact_group.created' : 'contact_group.updated', { contact_group_id: id, name })
   for (const { id } of lists) {
     const list = toListDetail((await findList(tx, { project_id: move.to, list_id: id }))!, tx.now) // moved above, with its mailbox
     await publish(tx, move.to, 'list.created', { list_id: id, list })

@@ -1,9 +1,10 @@
 import type { z } from 'zod'
-import type { ProjectId } from '../../base/ids.ts'
+import type { Id, ProjectId } from '../../base/ids.ts'
 import type { Database, Queryable } from '../../database/database.ts'
-import { likePattern, planForValues } from '../../database/search.ts'
+import { hasTrigram, matches, planForValues } from '../../database/search.ts'
 import { type Fragment, nothing, sql } from '../../database/sql.ts'
 import type { ContactSort, ContactSummary } from './contact.ts'
+import { received } from './contact-queries.ts'
 
 /**
  * The first contacts in an order, at a million contacts as at a thousand. Every order has an index of those who have what it sorts
@@ -17,6 +18,7 @@ interface ContactFilter {
   project_id: ProjectId
   sort: ContactSort
   search?: string | undefined
+  group_id?: Id<'grp'> | undefined
   limit: number
 }
 
@@ -36,43 +38,85 @@ const ranks: Record<ContactSort, Rank> = {
 
 const wholeOrder = ({ has, order }: Rank) => sql`(${has}) desc, case when not (${has}) then c.id end desc, ${order}`
 
-/** How far a walk looks for a word before the index is asked. */
-const walkLength = 2_000
+/**
+ * How far a walk looks before the index is asked. A word that fewer have is looked up, and all who have it are read: walking this far
+ * makes what is read at most, walked and looked up together, as little as it can be among a million.
+ */
+const walkLength = (limit: number): number => Math.ceil(1_000 * Math.sqrt(limit))
 
-export async function firstContacts(database: Database, { search, ...filter }: ContactFilter): Promise<SummaryRow[]> {
-  if (search === undefined) return walkContacts(database, filter, filter.limit)
-  const walked = await walkContacts(database, { search, ...filter }, walkLength)
-  if (walked.length === filter.limit) return walked
+export async function firstContacts(database: Database, filter: ContactFilter): Promise<SummaryRow[]> {
+  const { search, group_id, limit } = filter
+  if (group_id !== undefined) return findContacts(database, filter)
+  if (search === undefined) return walkContacts(database, filter, limit)
+  const walked = await walkContacts(database, filter, walkLength(limit))
+  // Nobody can look up a dot. Whoever has one and stands far down is not found.
+  if (walked.length === limit || !hasTrigram(search)) return walked
   return database.transaction(async (tx) => {
     await planForValues(tx)
-    return findContacts(tx, { search, ...filter })
+    return findContacts(tx, filter)
   })
 }
 
 const columns = sql`
-  c.id, c.kind, c.email, c.name, c.country, c.city, c.total_received, c.total_opens, c.total_clicks, c.total_replies,
+  c.id, c.kind, c.email, c.name, c.country, c.city, ${received} as total_received, c.total_opens, c.total_clicks, c.total_replies,
   (select count(*) from subscribers s join lists l on l.project_id = s.project_id and l.id = s.list_id
     where s.project_id = c.project_id and s.contact_id = c.id and l.deleted_at is null) as list_count,
   c.last_activity_at, c.created_at`
 
+/** All that finding and sorting looks at: thousands are read for the fifty that are shown. */
+const slim = sql`c.project_id, c.id, c.engagement, c.last_activity_at, c.name, c.email_key, c.search_text`
+const searchText = sql`c.search_text`
+
 /** Those among the first `length` in the order who match. When the ranked end before that, as many of the newest fill up the rest. */
-function walkContacts(db: Queryable, { project_id, sort, search, limit }: ContactFilter, length: number): Promise<SummaryRow[]> {
+function walkContacts(db: Queryable, filter: ContactFilter, length: number): Promise<SummaryRow[]> {
+  const { project_id, sort, search } = filter
   const rank = ranks[sort]
-  return db.many<SummaryRow>`
-    with ranked as (select * from contacts c where c.project_id = ${project_id} and ${rank.has} order by ${rank.order} limit ${length}),
-      newest as (select * from contacts c where c.project_id = ${project_id} order by c.id desc limit ${length})
-    select ${columns} from (
+  return showFirst(
+    db,
+    filter,
+    sql`
+    with ranked as (select ${slim} from contacts c where c.project_id = ${project_id} and ${rank.has} order by ${rank.order} limit ${length}),
+      newest as (select ${slim} from contacts c where c.project_id = ${project_id} order by c.id desc limit ${length})
+    select ${slim} from (
       select * from ranked
       union all
       select * from newest c where not (${rank.has}) and (select count(*) from ranked) < ${length}
     ) c
-    ${search === undefined ? nothing : sql`where c.search_text like ${likePattern(search)}`}
-    order by ${wholeOrder(rank)} limit ${limit}`
+    ${search === undefined ? nothing : sql`where ${matches(searchText, search)}`}`,
+  )
 }
 
+const inGroup = (group_id: Id<'grp'>) => sql`
+  and c.id in (select m.contact_id from contact_group_members m where m.project_id = c.project_id and m.group_id = ${group_id})`
+
 /** All who match, then the first of them: `offset 0` keeps the planner from walking along the order after all. */
-const findContacts = (db: Queryable, { project_id, sort, search, limit }: ContactFilter & { search: string }) => db.many<SummaryRow>`
-  select ${columns} from (
-    select * from contacts c where c.project_id = ${project_id} and c.search_text like ${likePattern(search)} offset 0
-  ) c
-  order by ${wholeOrder(ranks[sort])} limit ${limit}`
+const findContacts = (db: Queryable, filter: ContactFilter) =>
+  showFirst(
+    db,
+    filter,
+    sql`
+    select ${slim} from contacts c where c.project_id = ${filter.project_id}
+      ${filter.search === undefined ? nothing : sql`and ${matches(searchText, filter.search)}`}
+      ${filter.group_id === undefined ? nothing : inGroup(filter.group_id)} offset 0`,
+  )
+
+const showFirst = (db: Queryable, { project_id, sort, limit }: ContactFilter, found: Fragment) => db.many<SummaryRow>`
+  select ${columns} from (select c.id from (${found}) c order by ${wholeOrder(ranks[sort])} limit ${limit}) first
+  join contacts c on c.project_id = ${project_id} and c.id = first.id
+  order by ${wholeOrder(ranks[sort])}`
+
+interface GroupPage {
+  project_id: ProjectId
+  group_id: Id<'grp'>
+  after: string | null
+  limit: number
+}
+
+/** Newest contacts first. */
+export const pageGroupContacts = (db: Queryable, { project_id, group_id, after, limit }: GroupPage) => db.many<SummaryRow>`
+  select ${columns} from contact_group_members m join contacts c on c.project_id = m.project_id and c.id = m.contact_id
+  where m.project_id = ${project_id} and m.group_id = ${group_id} ${after === null ? nothing : sql`and m.contact_id < ${after}`}
+  order by m.contact_id desc limit ${limit}`
+
+export const groupExists = async (db: Queryable, { project_id, group_id }: Pick<GroupPage, 'project_id' | 'group_id'>): Promise<boolean> =>
+  (await db.first`select 1 from contact_groups where project_id = ${project_id} and id = ${group_id}`) !== null

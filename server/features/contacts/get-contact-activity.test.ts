@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { fileMail } from '../../../tests/support/inbound.ts'
 import { startApp } from '../../../tests/support/posthaste.ts'
+import { newSentPost } from '../../../tests/support/recipients.ts'
+import { until } from '../../../tests/support/until.ts'
+import { wrongTotals } from './repair-contacts.ts'
 
 const app = await startApp()
 
@@ -53,4 +57,48 @@ test('the last 200 things at most', async () => {
   const { body } = await project.get(`/contacts/${id}/activity`)
   assert.equal(body.length, 200)
   assert.ok(body.every((item: { subject: string }) => item.subject !== 'First'))
+})
+
+test('what somebody got, opened, clicked, wrote and answered is in their activity, newest first', async () => {
+  const { project, first } = await newSentPost(app)
+  const headers = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' }
+  await fetch(`${app.url}/o/${first.tokens.open}.gif`, { headers })
+  app.clock.advance(1_000)
+  await fetch(`${app.url}/c/${first.tokens.click}/0`, { redirect: 'manual', headers })
+  const { id } = await until('the click to be counted', async () => {
+    const contact = (await project.get('/contacts')).body[0]
+    return contact.total_clicks === 1 ? contact : null
+  })
+  app.clock.advance(1_000)
+  const { address } = (await project.post('/mailboxes', { name: 'Desk' })).body
+  await project.post('/emails', { from: address, to: first.email, subject: 'A receipt', text: 'Hello' })
+  app.clock.advance(1_000)
+  await fileMail(app, { recipients: [address], from: first.email, subject: 'By the way' })
+  app.clock.advance(1_000)
+  await fileMail(app, { recipients: [address], from: first.email, subject: 'Re: A receipt', headers: ['In-Reply-To: <x@posthaste.test>'] })
+  app.clock.advance(1_000)
+  await fileMail(app, {
+    recipients: [address],
+    from: first.email,
+    subject: 'Re: Lunch',
+    headers: ['In-Reply-To: <somebody@elsewhere.test>'],
+  })
+  const { body } = await project.get(`/contacts/${id}/activity`)
+  assert.deepEqual(
+    body.map(({ kind, subject }: Record<string, string>) => [kind, subject]),
+    [
+      ['email.received', 'Re: Lunch'],
+      ['email.replied', 'Re: A receipt'],
+      ['email.received', 'By the way'],
+      ['email.delivered', 'A receipt'],
+      ['email.clicked', 'Hello'],
+      ['email.opened', 'Hello'],
+      ['email.delivered', 'Hello'],
+      ['subscriber.created', 'News'],
+    ],
+  )
+  const contact = (await project.get('/contacts')).body[0]
+  assert.deepEqual([contact.total_received, contact.total_opens, contact.total_clicks], [2, 1, 1])
+  assert.ok(contact.last_activity_at >= body[1].at)
+  assert.deepEqual(await wrongTotals(app.services.database, new Date(0)), [])
 })

@@ -12,8 +12,11 @@ const ContactEmail = z
   .object({
     id: z
       .string()
-      .regex(/^(msg|dlv)_[0-9a-z]{26}$/)
-      .meta({ description: '`dlv_…` for the delivery of a post, `msg_…` for a letter by itself' }),
+      .regex(/^(msg|dlv|eml)_[0-9a-z]{26}$/)
+      .meta({
+        description:
+          '`dlv_…` for the delivery of a post, `eml_…` for a mail from a mailbox, `msg_…` for one that the program wrote, such as a confirmation',
+      }),
     post_id: idOf('post').nullable(),
     subject: z.string(),
     list_name: z.string().meta({ description: 'Empty when the mail belongs to no list' }),

@@ -15,4 +15,8 @@ export const contactOperations: Operation[] = [
   getContactEmails,
 ]
 
+export { pageGroupContacts } from './contact-page-queries.ts'
+export { findContact, lockContact } from './contact-queries.ts'
 export { enrichContact, type KnownOfContact, renameContact } from './enrich-contact.ts'
+export { findContactsByAddress, type Heard, type Met, meetPeople, noteWriting } from './meet-people.ts'
+export { repairContacts } from './repair-contacts.ts'

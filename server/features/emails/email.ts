@@ -1,6 +1,12 @@
 import { z } from 'zod'
-import { type EmailId, idOf, type MailboxId, type ProjectId } from '../../base/ids.ts'
-import { email, line, text, timestamp } from '../../operations/schemas.ts'
+import { type ContactId, type EmailId, idOf, type MailboxId, type ProjectId, type ThreadId } from '../../base/ids.ts'
+import { email, line, lineOrNone, text, timestamp } from '../../operations/schemas.ts'
+
+const maxTagLength = 256
+export const TagValue = lineOrNone(maxTagLength)
+/** A name and a value to find a mail by. The name `channel` says where it came from. */
+export const EmailTag = z.object({ name: line(maxTagLength), value: TagValue }).meta({ id: 'EmailTag' })
+export type EmailTag = z.output<typeof EmailTag>
 
 /** `sending` is seen only while the outgoing server is being asked, or after a crash in the middle of that. */
 export const EmailStatus = z.enum(['sending', 'sent', 'delivered', 'bounced', 'failed', 'complained'])
@@ -16,12 +22,19 @@ export interface EmailRow {
   subject: string
   text_body: string | null
   html_body: string | null
-  status: z.output<typeof EmailStatus>
+  /** `replied`: it was delivered, and answered. */
+  status: z.output<typeof EmailStatus> | 'replied'
   provider_message_id: string | null
   source_tag: string | null
   metadata: Record<string, string>
   reservation_id: string | null
   reason: string | null
+  from_name: string | null
+  in_reply_to: string | null
+  reference_ids: string[]
+  thread_id: ThreadId
+  contact_id: ContactId | null
+  tags: EmailTag[] | null
   created_at: Date
 }
 
@@ -42,6 +55,7 @@ export const EmailRecord = z
 
 export const toEmailRecord = (row: EmailRow): z.output<typeof EmailRecord> => ({
   ...row,
+  status: row.status === 'replied' ? 'delivered' : row.status,
   from: row.from_address,
   to: row.to_address,
   tag: row.source_tag,
@@ -54,7 +68,7 @@ export const emailEventData = (row: EmailRow) => ({
   list_id: null,
   post_id: null,
   subscriber_id: null,
-  contact_id: null,
+  contact_id: row.contact_id,
   from: row.from_address,
   to: row.to_address,
   subject: row.subject,

@@ -4,9 +4,9 @@ import type { Transaction } from '../../database/database.ts'
 import { publish } from '../../events/publish.ts'
 import type { Context } from '../../operations/context.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
-import { insertListMailbox, toMailboxDetail } from '../mailboxes/index.ts'
+import { insertMailbox, lockName, toMailboxDetail } from '../mailboxes/index.ts'
 import { ListDetail, NewList, subdomainOf, toListDetail } from './list.ts'
-import { findList, insertList, type ListKey, lockName, takenSubdomains } from './list-queries.ts'
+import { findList, insertList, type ListKey, takenSubdomains } from './list-queries.ts'
 
 export const createList = defineOperation({
   id: 'lists.create',
@@ -37,11 +37,13 @@ export const createList = defineOperation({
 /** Takes `name`, `name-2`, …: the first that is free. Those who want the same name at the same moment take turns. */
 async function insertUnderFreeName({ config }: Context, tx: Transaction, key: ListKey, body: z.output<typeof NewList>) {
   const base = subdomainOf(body.name)
-  await lockName(tx, base.replace(/(-\d+)+$/, '')) // `foo` and `foo-2` reach for the same names
-  const taken = new Set((await takenSubdomains(tx, base, config.MAIL_DOMAIN)).map((row) => row.subdomain))
+  await lockName(tx, base)
+  const taken = new Set(
+    (await takenSubdomains(tx, { base, mailDomain: config.MAIL_DOMAIN, project_id: key.project_id })).map((row) => row.subdomain),
+  )
   let subdomain = base
   for (let number = 2; taken.has(subdomain); number++) subdomain = `${base}-${number}`
-  const mailbox = await insertListMailbox(tx, { ...key, address: `${subdomain}@${config.MAIL_DOMAIN}`, name: body.name })
+  const mailbox = await insertMailbox(tx, { ...key, address: `${subdomain}@${config.MAIL_DOMAIN}`, name: body.name })
   await insertList(tx, { ...key, ...body, description: body.description ?? null, subdomain, mailbox_id: mailbox.id })
   return toMailboxDetail(mailbox)
 }

@@ -2,7 +2,7 @@ import { notFound } from '../../base/errors.ts'
 import { abortBroadcasts } from '../../delivery/control.ts'
 import { publish } from '../../events/publish.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
-import { markMailboxDeleted, toMailboxDetail } from '../mailboxes/index.ts'
+import { markMailboxDeleted, toMailboxDetail, untieMailboxes } from '../mailboxes/index.ts'
 import { ListParams, toListDetail } from './list.ts'
 import { lockList, markListDeleted } from './list-queries.ts'
 import { purgeList } from './purge-list.ts'
@@ -13,7 +13,8 @@ export const deleteList = defineOperation({
   path: '/lists/{id}',
   scope: 'write',
   summary: 'Delete a list, its subscribers and its mailbox',
-  description: 'The list is gone at once and its name is free again. Contacts stay: they are people across all lists.',
+  description:
+    'The list is gone at once. Its name is free again for the project, and for others after 90 days: mail for its address still comes. Contacts stay, and so do other mailboxes that were tied to the list.',
   params: ListParams,
   status: 204,
   errors: ['not_found'],
@@ -27,6 +28,8 @@ export const deleteList = defineOperation({
       await abortBroadcasts(tx, key, 'the list was deleted')
       const mailbox = await markMailboxDeleted(tx, caller.project_id, list.mailbox_id)
       if (mailbox) await publish(tx, caller.project_id, 'mailbox.deleted', { mailbox_id: mailbox.id, mailbox: toMailboxDetail(mailbox) })
+      for (const untied of await untieMailboxes(tx, key))
+        await publish(tx, caller.project_id, 'mailbox.updated', { mailbox_id: untied.id, mailbox: toMailboxDetail(untied) })
       await publish(tx, caller.project_id, 'list.deleted', { list_id: list.id, list: toListDetail(list, tx.now) })
       await jobs.enqueue(tx, purgeList, key)
     })

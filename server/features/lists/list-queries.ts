@@ -1,7 +1,6 @@
 import type { z } from 'zod'
 import type { ListId, MailboxId, ProjectId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
-import { holdName } from '../../database/hold-name.ts'
 import { nothing, sql } from '../../database/sql.ts'
 import type { ListRow, ListSummaryRow, ListType } from './list.ts'
 
@@ -55,9 +54,9 @@ export const pageLists = (db: Queryable, project_id: ProjectId, after: string | 
 
 /**
  * Of `base`, `base-2`, `base-3`, … those that are in use, here or as a mailbox's name, and those that somebody signs in with or is
- * invited by: who had that mailbox would get their codes.
+ * invited by: who had that mailbox would get their codes. What was another project's until lately still gets their mail.
  */
-export const takenSubdomains = (db: Queryable, base: string, mailDomain: string) => db.many<{ subdomain: string }>`
+export const takenSubdomains = (tx: Transaction, { base, mailDomain, project_id }: WantedName) => tx.many<{ subdomain: string }>`
   select subdomain from lists where deleted_at is null and (subdomain = ${base} or subdomain like ${`${base}-%`})
   union
   select split_part(address_key, '@', 1) from mailboxes
@@ -67,7 +66,17 @@ export const takenSubdomains = (db: Queryable, base: string, mailDomain: string)
   where email_key = ${`${base}@${mailDomain}`} or email_key like ${`${base}-%@${mailDomain}`}
   union
   select split_part(email_key, '@', 1) from invites
-  where status = 'pending' and (email_key = ${`${base}@${mailDomain}`} or email_key like ${`${base}-%@${mailDomain}`})`
+  where status = 'pending' and (email_key = ${`${base}@${mailDomain}`} or email_key like ${`${base}-%@${mailDomain}`})
+  union
+  select split_part(address_key, '@', 1) from retired_addresses
+  where kept_until > ${tx.now} and kept_for <> ${project_id}
+    and (address_key = ${`${base}@${mailDomain}`} or address_key like ${`${base}-%@${mailDomain}`})`
+
+interface WantedName {
+  base: string
+  mailDomain: string
+  project_id: ProjectId
+}
 
 interface NewListRow extends ListKey {
   name: string
@@ -76,9 +85,6 @@ interface NewListRow extends ListKey {
   description: string | null
   mailbox_id: MailboxId
 }
-
-/** Held until the transaction ends. */
-export const lockName = (tx: Transaction, base: string) => holdName(tx, `list name ${base}`)
 
 export const insertList = (tx: Transaction, list: NewListRow) => tx.run`
   insert into lists (project_id, id, name, subdomain, type, description, mailbox_id, created_at, updated_at)

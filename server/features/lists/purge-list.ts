@@ -1,8 +1,9 @@
 import type { Database } from '../../database/database.ts'
+import { removeDeliveries } from '../../delivery/control.ts'
 import { defineJob } from '../../jobs/jobs.ts'
 import { releaseUnused, untilLetGo } from '../usage/index.ts'
 import type { ListKey } from './list-queries.ts'
-import { abortBroadcastsOf, broadcastsOf, removeBroadcast, removeDeliveries, removeRest, removeSubscribers } from './purge-queries.ts'
+import { abortBroadcastsOf, broadcastsOf, removeBroadcast, removeRest, removeSubscribers } from './purge-queries.ts'
 
 const chunk = 10_000
 
@@ -23,7 +24,7 @@ async function purgeBroadcasts(database: Database, key: ListKey): Promise<void> 
   for (const broadcast of await broadcastsOf(database, key)) {
     // While the ledger can still say what was used.
     await database.transaction((tx) => releaseUnused(tx, broadcast))
-    await inChunks(() => removeDeliveries(database, broadcast, chunk))
+    await inChunks(() => database.transaction((tx) => removeDeliveries(tx, broadcast, chunk)))
     await removeBroadcast(database, broadcast)
   }
 }

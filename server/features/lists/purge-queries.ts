@@ -12,10 +12,6 @@ interface BroadcastKey {
   id: BroadcastId
 }
 
-export const removeDeliveries = (db: Queryable, { project_id, id }: BroadcastKey, chunk: number) => db.run`
-  delete from deliveries where project_id = ${project_id} and id in (
-    select id from deliveries where project_id = ${project_id} and broadcast_id = ${id} limit ${chunk})`
-
 export const abortBroadcastsOf = (db: Queryable, { project_id, list_id }: ListKey) => db.run`
   update broadcasts set status = 'aborted', reason = 'the list was deleted'
   where project_id = ${project_id} and list_id = ${list_id} and status in ('sending', 'paused')`

@@ -1,44 +1,137 @@
 import { type ListId, type MailboxId, newId, type ProjectId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
+import { holdName } from '../../database/hold-name.ts'
+import { likePattern } from '../../database/search.ts'
+import { type Fragment, nothing, sql } from '../../database/sql.ts'
 import type { MailboxRow } from './mailbox.ts'
 
 export const findMailbox = (db: Queryable, project_id: ProjectId, id: MailboxId) => db.first<MailboxRow>`
   select * from mailboxes where project_id = ${project_id} and id = ${id} and deleted_at is null`
 
+/** Held until the transaction ends, so that two changes of one mailbox take turns. */
+export const lockMailbox = (tx: Transaction, project_id: ProjectId, id: MailboxId) => tx.first<MailboxRow>`
+  select * from mailboxes where project_id = ${project_id} and id = ${id} and deleted_at is null for update`
+
 export const findMailboxByAddress = (db: Queryable, project_id: ProjectId, address_key: string) => db.first<MailboxRow>`
   select * from mailboxes where project_id = ${project_id} and address_key = ${address_key} and deleted_at is null`
 
-export const insertListMailbox = async (
-  tx: Transaction,
-  mailbox: { project_id: ProjectId; list_id: ListId; address: string; name: string },
-): Promise<MailboxRow> => {
+export interface MailboxFilter {
+  project_id: ProjectId
+  status?: MailboxRow['status'] | undefined
+  type?: MailboxRow['type'] | undefined
+  search?: string | undefined
+  after: string | null
+  limit: number
+}
+
+export interface ListedMailbox extends MailboxRow {
+  /** It is a list's own, and goes with the list. */
+  is_list_address: boolean
+}
+
+/** Newest first, after the mailbox `after`. */
+export const pageMailboxes = (db: Queryable, { project_id, status, type, search, after, limit }: MailboxFilter) => db.many<ListedMailbox>`
+  select *, id in (select mailbox_id from lists where project_id = ${project_id} and deleted_at is null) as is_list_address
+  from mailboxes
+  where project_id = ${project_id} and deleted_at is null ${after === null ? nothing : sql`and id < ${after}`}
+    ${status === undefined ? nothing : sql`and status = ${status}`} ${type === undefined ? nothing : sql`and type = ${type}`}
+    ${search === undefined ? nothing : sql`and lower(address || ' ' || coalesce(name, '')) like ${likePattern(search)}`}
+  order by id desc limit ${limit}`
+
+export interface NewMailboxRow {
+  project_id: ProjectId
+  address: string
+  name: string | null
+  type?: MailboxRow['type']
+  list_id?: ListId | null
+  config?: MailboxRow['config']
+  expires_at?: Date | null
+}
+
+export const insertMailbox = async (tx: Transaction, mailbox: NewMailboxRow): Promise<MailboxRow> => {
+  const { project_id, address, name, type = 'persistent', list_id = null, config = null, expires_at = null } = mailbox
   const [row] = await tx.many<MailboxRow>`
-    insert into mailboxes (project_id, id, address, address_key, name, type, status, list_id, created_at, updated_at)
-    values (${mailbox.project_id}, ${newId<'mbx'>()}, ${mailbox.address}, ${mailbox.address.toLowerCase()}, ${mailbox.name}, 'persistent', 'active', ${mailbox.list_id}, ${tx.now}, ${tx.now})
+    insert into mailboxes (project_id, id, address, address_key, name, type, status, list_id, config, expires_at, created_at, updated_at)
+    values (${project_id}, ${newId<'mbx'>()}, ${address}, ${address.toLowerCase()}, ${name}, ${type}, 'active', ${list_id},
+      ${config && JSON.stringify(config)}, ${expires_at}, ${tx.now}, ${tx.now})
     returning *`
   return row! // an insert that does not throw returns its row
 }
 
-/** The mailbox that an agent is given when it registers. */
-export const insertAgentMailbox = async (
-  tx: Transaction,
-  mailbox: { project_id: ProjectId; address: string; name: string },
-): Promise<MailboxRow> => {
-  const [row] = await tx.many<MailboxRow>`
-    insert into mailboxes (project_id, id, address, address_key, name, type, status, created_at, updated_at)
-    values (${mailbox.project_id}, ${newId<'mbx'>()}, ${mailbox.address}, ${mailbox.address.toLowerCase()}, ${mailbox.name}, 'persistent', 'active', ${tx.now}, ${tx.now})
-    returning *`
-  return row! // an insert that does not throw returns its row
-}
+export const updateMailbox = (tx: Transaction, { project_id, id, name, status, config, expires_at }: MailboxRow) => tx.run`
+  update mailboxes set name = ${name}, status = ${status}, config = ${config && JSON.stringify(config)}, expires_at = ${expires_at}, updated_at = ${tx.now}
+  where project_id = ${project_id} and id = ${id}`
 
-/** By anybody's mailbox, or by somebody who signs in with it or is invited by it: who had that mailbox would get their codes. */
-export const isAddressUsed = async (db: Queryable, address_key: string): Promise<boolean> =>
-  (await db.first`
+/** `foo` and `foo-2` reach for the same names: whoever wants either waits until this transaction ends. */
+export const lockName = (tx: Transaction, name: string) => holdName(tx, `list name ${name.replace(/(-\d+)+$/, '')}`)
+
+/**
+ * By a mailbox, or by somebody who signs in with it or is invited by it: who had that mailbox would get their codes, and those for
+ * `name+anything`. Or it was another project's until lately, and mail for them still comes.
+ */
+export const isAddressUsed = async (tx: Transaction, address_key: string, project_id: ProjectId | null): Promise<boolean> =>
+  (await tx.first`
     select 1 from mailboxes where address_key = ${address_key} and deleted_at is null
     union all select 1 from users where email_key = ${address_key}
-    union all select 1 from invites where email_key = ${address_key} and status = 'pending'`) !== null
+    union all select 1 from users where email_key like '%+%' and regexp_replace(email_key, '[+].*@', '@') = ${address_key}
+    union all select 1 from invites where status = 'pending' and regexp_replace(email_key, '[+].*@', '@') = ${address_key}
+    union all select 1 from retired_addresses
+      where address_key = ${address_key} and kept_until > ${tx.now} and kept_for is distinct from ${project_id}`) !== null
 
-export const markMailboxDeleted = (tx: Transaction, project_id: ProjectId, id: MailboxId) => tx.first<MailboxRow>`
-  update mailboxes set deleted_at = ${tx.now}, status = 'disabled'
-  where project_id = ${project_id} and id = ${id} and deleted_at is null
+/** The project of whoever runs the installation. */
+export const isOwnersProject = async (db: Queryable, project_id: ProjectId): Promise<boolean> =>
+  (await db.first`select 1 from instance where owner_project_id = ${project_id}`) !== null
+
+interface ListKey {
+  project_id: ProjectId
+  list_id: ListId
+}
+
+/** True while the list is there, and it stays until the transaction ends. */
+export const holdListOf = async (tx: Transaction, { project_id, list_id }: ListKey): Promise<boolean> =>
+  (await tx.first`select 1 from lists where project_id = ${project_id} and id = ${list_id} and deleted_at is null for share`) !== null
+
+/** The list whose own address this is. */
+export const findListAtMailbox = (db: Queryable, project_id: ProjectId, id: MailboxId) => db.first<{ name: string }>`
+  select name from lists where project_id = ${project_id} and mailbox_id = ${id} and deleted_at is null`
+
+/** What was tied to a list that is gone stays, on its own. */
+export const untieMailboxes = (tx: Transaction, { project_id, list_id }: ListKey) => tx.many<MailboxRow>`
+  update mailboxes set list_id = null, updated_at = ${tx.now}
+  where project_id = ${project_id} and list_id = ${list_id} and deleted_at is null
   returning *`
+
+/**
+ * They take no more mail, and keys that are bound to them end. Their addresses are no other project's for as long as mail for them may
+ * still come.
+ */
+const markDeleted = (tx: Transaction, which: Fragment) => tx.many<MailboxRow>`
+  with gone as (
+    update mailboxes set deleted_at = ${tx.now}, status = 'disabled', updated_at = ${tx.now} where deleted_at is null and ${which} returning *),
+  kept as (
+    insert into retired_addresses (address_key, kept_for, kept_until)
+    select address_key, project_id, ${tx.now}::timestamptz + interval '90 days' from gone
+    on conflict (address_key) do update set kept_for = excluded.kept_for, kept_until = excluded.kept_until),
+  ended as (delete from api_keys k using gone where k.project_id = gone.project_id and k.mailbox_id = gone.id)
+  select * from gone`
+
+export const markMailboxDeleted = async (tx: Transaction, project_id: ProjectId, id: MailboxId): Promise<MailboxRow | null> =>
+  (await markDeleted(tx, sql`project_id = ${project_id} and id = ${id}`))[0] ?? null
+
+export const markAllMailboxesDeleted = (tx: Transaction, project_id: ProjectId) => markDeleted(tx, sql`project_id = ${project_id}`)
+
+/** Of all projects, those whose end came before then; a few at a time. */
+export const markExpiredDeleted = (tx: Transaction, before: Date, limit: number) =>
+  markDeleted(
+    tx,
+    sql`(project_id, id) in (
+      select project_id, id from mailboxes where expires_at < ${before} and deleted_at is null order by expires_at limit ${limit} for update skip locked)`,
+  )
+
+/** What was deleted, or came to its end, before then. */
+export const mailboxesToEmpty = (db: Queryable, before: Date, limit: number) => db.many<Pick<MailboxRow, 'project_id' | 'id'>>`
+  select project_id, id from mailboxes
+  where deleted_at is not null and emptied_at is null and (deleted_at < ${before} or expires_at < ${before})
+  order by deleted_at limit ${limit}`
+
+export const pruneRetiredAddresses = (db: Queryable, now: Date) => db.run`delete from retired_addresses where kept_until < ${now}`

@@ -145,7 +145,7 @@ test('everybody may leave by themselves, but not through a key that may do less 
 
 test('a viewer is refused whatever changes something, also through a key that was made for all', async () => {
   const project = await app.newProject()
-  const fixtures = await makeFixtures(project)
+  const fixtures = await makeFixtures(app, project)
   const viewer = await project.addMember('viewer')
   assert.deepEqual((await viewer.get('/api/me')).body.scopes, ['read'])
   await project.events()
@@ -161,7 +161,7 @@ test('a viewer is refused whatever changes something, also through a key that wa
 
 test('an editor is refused whatever is for admins, and so is an editor’s lesser key', async () => {
   const project = await app.newProject()
-  const fixtures = await makeFixtures(project)
+  const fixtures = await makeFixtures(app, project)
   const editor = await project.addMember('editor')
   const before = await stateOf(app, project)
   for (const operation of allOperations.filter(({ scope }) => scope === 'admin'))

@@ -41,6 +41,10 @@ export async function bookEmails<Result>(context: Context, purchase: Purchase, w
   }
 }
 
+/** The plan of the project decides, and nothing else: no payment came along, and no agent has an allowance of its own. */
+export const isForPlanAlone = ({ request, caller }: Context): boolean =>
+  request.payment === null && !request.isPayer && ownMailboxOf(caller) === null
+
 const usedUp: BadCredential = { problem: 'invalid-challenge', detail: 'This challenge has been used already.' }
 const tooLittle: BadCredential = { problem: 'payment-insufficient', detail: 'More is due now than this challenge was for.' }
 

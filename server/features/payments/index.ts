@@ -1,5 +1,5 @@
 export { createAuthenticatePayer } from './authenticate-payer.ts'
-export { bookEmails } from './book-emails.ts'
+export { bookEmails, isForPlanAlone } from './book-emails.ts'
 export { prunePayments } from './prune-payments.ts'
 export { settlePayments } from './settle-payments.ts'
 export { askStripe, type StripeAnswer, type StripeRequest } from './stripe.ts'

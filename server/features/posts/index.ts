@@ -41,8 +41,11 @@ export const postOperations: Operation[] = [
   retryDeliveries,
 ]
 
+export { draftByMail, type MailedPost } from './draft-by-mail.ts'
 export { lookAfterBroadcasts, startLookingAfterBroadcasts } from './look-after-broadcasts.ts'
 export { PostParams, type PostRow } from './post.ts'
+export { type Approval, findApproval } from './post-approval.ts'
 export { broadcastSourceOf, frameOf, postSourceOf } from './post-frame.ts'
 export { findPost, keyOf, type PostKey } from './post-queries.ts'
 export { sendDuePosts, startDuePosts } from './send-due-posts.ts'
+export { rejectPost, sendPost }

@@ -36,10 +36,10 @@ export const postSourceOf = (post: PostContent): PostSource => ({
 })
 
 /**
- * Whether mail to MAIL_DOMAIN reaches `applyBackchannelMail`. Until there is a role that receives mail, nobody would read what is sent to
- * the address in List-Unsubscribe, and a way out that leads nowhere is worse than none.
+ * Whether mail to MAIL_DOMAIN reaches `applyBackchannelMail`. A process that does not take in mail cannot tell whether another one does,
+ * and a way out that leads nowhere is worse than none: the https one is there in any case.
  */
-const receivesMail: boolean = false
+const receivesMail = ({ ROLES }: Pick<Services['config'], 'ROLES'>): boolean => ROLES.includes('inbound')
 
 /** What a list and this installation put around every post: sender, links, addresses. `{token}` is each recipient's own. */
 export function frameOf({ config }: Pick<Services, 'config'>, { list, post }: Issue, date: Date): Frame {
@@ -57,7 +57,7 @@ export function frameOf({ config }: Pick<Services, 'config'>, { list, post }: Is
       click: `${PUBLIC_URL}/c/{token}/{link}`,
       open: `${PUBLIC_URL}/o/{token}.gif`,
     },
-    mail: { return_path: `b+{token}@${MAIL_DOMAIN}`, unsubscribe: receivesMail ? `unsubscribe+{token}@${MAIL_DOMAIN}` : null },
+    mail: { return_path: `b+{token}@${MAIL_DOMAIN}`, unsubscribe: receivesMail(config) ? `unsubscribe+{token}@${MAIL_DOMAIN}` : null },
     feedback_id: `${formatId('post', post.id)}:${formatId('lst', list.id)}:broadcast:${senderId}`,
     message_id_domain: MAIL_DOMAIN,
     date,

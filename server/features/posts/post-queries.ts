@@ -68,6 +68,7 @@ export interface PostContent {
 interface NewPostRow extends PostContent {
   project_id: ProjectId
   list_id: ListId
+  source?: PostRow['source']
   needs_approval: boolean
   created_by: UserId
 }
@@ -75,9 +76,9 @@ interface NewPostRow extends PostContent {
 export async function insertPost(tx: Transaction, post: NewPostRow): Promise<PostRow> {
   const post_id = newId<'post'>()
   await tx.run`
-    insert into posts (project_id, list_id, id, subject, preview_text, body_html, body_text, body_markdown, needs_approval, created_by, created_at, updated_at)
+    insert into posts (project_id, list_id, id, subject, preview_text, body_html, body_text, body_markdown, source, needs_approval, created_by, created_at, updated_at)
     values (${post.project_id}, ${post.list_id}, ${post_id}, ${post.subject}, ${post.preview_text}, ${post.body_html}, ${post.body_text},
-      ${post.body_markdown}, ${post.needs_approval}, ${post.created_by}, ${tx.now}, ${tx.now})`
+      ${post.body_markdown}, ${post.source ?? 'api'}, ${post.needs_approval}, ${post.created_by}, ${tx.now}, ${tx.now})`
   return (await findPost(tx, { ...post, post_id }))! // inserted above, in this transaction
 }
 

@@ -45,6 +45,7 @@ test('a draft is on its way with the words, the sender and the people of this mo
       click: `${app.url}/c/{token}/{link}`,
       open: `${app.url}/o/{token}.gif`,
     },
+    // No mailto: this process takes in no mail.
     mail: { return_path: 'b+{token}@posthaste.test', unsubscribe: null },
     feedback_id: `${post.id}:${list.id}:broadcast:posthaste`,
     message_id_domain: 'posthaste.test',

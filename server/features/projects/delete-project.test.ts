@@ -5,6 +5,7 @@ import { startApp } from '../../../tests/support/posthaste.ts'
 import { speaking, type TestProject } from '../../../tests/support/project.ts'
 import { until } from '../../../tests/support/until.ts'
 import { formatId, newId, type ProjectId } from '../../base/ids.ts'
+import { rawKey } from '../../blobs/blob-store.ts'
 import type { Database } from '../../database/database.ts'
 import { scopes } from '../../operations/context.ts'
 import { findInstance } from '../identity/index.ts'
@@ -31,7 +32,7 @@ async function rowsOf(project_id: ProjectId): Promise<Record<string, number>> {
 /** A project with a row in as many tables as the API fills, and in some that it does not. */
 async function fullProject(): Promise<TestProject> {
   const project = await app.newProject()
-  await makeFixtures(project)
+  await makeFixtures(app, project)
   const { body: lists } = await project.get('/lists')
   await project.post(`/lists/${lists[0].id}/subscribers`, { email: 'unconfirmed@example.org' })
   await project.post('/invites', { email: `asked-${project.id}@example.org` })
@@ -63,13 +64,16 @@ test('a deleted project is over at once: its event tells, and no key of anybody 
   assert.equal((await database.many`select 1 from invites where project_id = ${project.id} and status = 'pending'`).length, 0)
 })
 
-test('its names can be taken again by others', async () => {
+test('its space can be taken again by others at once, its addresses after 90 days: mail for them still comes', async () => {
   const [project, other] = [await app.newProject(), await app.newProject()]
   await project.post('/lists', { name: 'Evergreen' })
   await database.run`update projects set slug = 'evergreen-space' where id = ${project.id}`
   assert.equal((await project.delete(path(project))).status, 204)
   const { body: list } = await other.post('/lists', { name: 'Evergreen' })
-  assert.deepEqual([list.subdomain, list.mailbox_address], ['evergreen', 'evergreen@posthaste.test'])
+  assert.deepEqual([list.subdomain, list.mailbox_address], ['evergreen-2', 'evergreen-2@posthaste.test'])
+  await database.run`update retired_addresses set kept_until = now() where address_key = 'evergreen@posthaste.test'`
+  const { body: later } = await other.post('/lists', { name: 'Evergreen' })
+  assert.deepEqual([later.subdomain, later.mailbox_address], ['evergreen', 'evergreen@posthaste.test'])
   assert.equal((await other.post('/api/projects', { name: 'Evergreen Space' })).body.slug, 'evergreen-space')
 })
 
@@ -135,6 +139,33 @@ test('what came late is swept up at night, and projects that were merged, or liv
   for (const { id } of [merged, living]) await purgeProject.run(app.services, { project_id: id })
   assert.deepEqual(await rowsOf(merged.id), before)
   assert.deepEqual(await rowsOf(living.id), { api_keys: 1, members: 1 })
+})
+
+test('raw mail goes with the project, also what a merge brought, and nobody else’s', async () => {
+  const { blobs } = app.services
+  const [project, other] = [await app.newProject(), await app.newProject()]
+  const [own, late, brought, kept] = [
+    rawKey(project.id, newId()),
+    rawKey(project.id, newId()),
+    rawKey(newId(), newId()),
+    rawKey(other.id, newId()),
+  ]
+  for (const key of [own, late, brought, kept]) await blobs.put(key, Buffer.from('Subject: Hello\r\n\r\n'))
+  for (const [key, project_id] of [
+    [own, project.id],
+    [brought, project.id],
+    [kept, other.id],
+  ])
+    await database.run`
+      insert into emails (project_id, id, mailbox_id, direction, from_address, to_address, to_key, status, raw_key, created_at, updated_at)
+      values (${project_id}, ${newId()}, gen_random_uuid(), 'inbound', 'a', 'b', 'b', 'received', ${key}, now(), now())`
+  await purgeProject.run(app.services, { project_id: project.id })
+  assert.notEqual(await blobs.get(own), null, 'it is not deleted yet')
+  await project.delete(path(project))
+  await purgeProject.run(app.services, { project_id: project.id })
+  assert.deepEqual(await Promise.all([own, late, brought].map(blobs.get)), [null, null, null])
+  assert.notEqual(await blobs.get(kept), null)
+  await blobs.remove([kept])
 })
 
 test('what is still to be paid outlives the project until it is settled, and no longer', async () => {

@@ -1,6 +1,7 @@
-import type { ProjectId, UserId } from '../../base/ids.ts'
+import type { EmailId, ProjectId, UserId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import { nothing, sql } from '../../database/sql.ts'
+import { markAllMailboxesDeleted } from '../mailboxes/index.ts'
 import type { ProjectRow } from './project.ts'
 
 const columns = sql`p.id, p.name, p.slug, p.owner_id, owner.slug as owner, m.role, p.plan, p.created_at`
@@ -46,9 +47,9 @@ export const endAccess = async (tx: Transaction, project_id: ProjectId): Promise
   await tx.run`delete from invites where project_id = ${project_id} and status = 'pending'`
 }
 
-/** Addresses and subdomains are unique across projects: others may have them from now on. */
+/** Subdomains are unique across projects: others may have them as soon as they may have the addresses. */
 export const freeNames = async (tx: Transaction, project_id: ProjectId): Promise<void> => {
-  await tx.run`update mailboxes set deleted_at = ${tx.now}, status = 'disabled' where project_id = ${project_id} and deleted_at is null`
+  await markAllMailboxesDeleted(tx, project_id)
   await tx.run`update lists set deleted_at = ${tx.now} where project_id = ${project_id} and deleted_at is null`
 }
 
@@ -72,6 +73,20 @@ export const unpurgedProjects = (db: Queryable, now: Date) => db.many<{ id: Proj
 /** Deleted by its owner, as opposed to living or merged: whoever empties a project asks this first. */
 export const isTombstone = async (db: Queryable, project_id: ProjectId): Promise<boolean> =>
   (await db.first`select 1 from projects where id = ${project_id} and deleted_at is not null and slug = 'deleted-' || id`) !== null
+
+export interface MovedMail {
+  id: EmailId
+  raw_key: string
+}
+
+/** E-mails whose raw message lies with another project. */
+export const movedMail = (
+  db: Queryable,
+  { project_id, prefix, after, limit }: { project_id: ProjectId; prefix: string; after: EmailId | null; limit: number },
+) => db.many<MovedMail>`
+  select id, raw_key from emails
+  where project_id = ${project_id} and (${after}::uuid is null or id > ${after}) and raw_key is not null and not starts_with(raw_key, ${prefix})
+  order by id limit ${limit}`
 
 export const tenantTables = (db: Queryable) => db.many<{ name: string }>`
   select c.table_name as name from information_schema.columns c

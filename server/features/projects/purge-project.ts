@@ -1,8 +1,10 @@
-import type { ProjectId } from '../../base/ids.ts'
+import type { EmailId, ProjectId } from '../../base/ids.ts'
+import { projectPrefix } from '../../blobs/blob-store.ts'
 import type { Database } from '../../database/database.ts'
 import { defineJob } from '../../jobs/jobs.ts'
+import type { Services } from '../../operations/context.ts'
 import { releaseUnused, unreleasedOf, untilLetGo } from '../usage/index.ts'
-import { emptyTombstone, isTombstone, tenantTables, unpurgedProjects } from './project-queries.ts'
+import { emptyTombstone, isTombstone, type MovedMail, movedMail, tenantTables, unpurgedProjects } from './project-queries.ts'
 
 const chunk = 10_000
 const foreignKeyViolation = '23503'
@@ -15,14 +17,19 @@ const foreignKeyViolation = '23503'
 export const purgeProject = defineJob<{ project_id?: ProjectId }>({
   name: 'projects.purge',
   schedule: '10 4 * * *',
-  async run({ database, clock }, { project_id }) {
+  async run({ database, clock, blobs }, { project_id }) {
     const projects = project_id ? [project_id] : (await unpurgedProjects(database, clock.now())).map(({ id }) => id)
-    for (const id of projects) await purge(database, id, clock.now())
+    for (const id of projects) {
+      if (!(await isTombstone(database, id))) continue
+      await removeMovedMail({ database, blobs }, id)
+      await purge(database, id, clock.now())
+      // Also of what was being filed when the project ended.
+      await blobs.removeAll(projectPrefix(id))
+    }
   },
 })
 
 async function purge(database: Database, project_id: ProjectId, now: Date): Promise<void> {
-  if (!(await isTombstone(database, project_id))) return
   await giveBack(database, project_id)
   let tables = (await tenantTables(database)).map(({ name }) => name)
   while (tables.length > 0) {
@@ -33,6 +40,16 @@ async function purge(database: Database, project_id: ProjectId, now: Date): Prom
     tables = blocked
   }
   await emptyTombstone(database, project_id)
+}
+
+/** Raw messages that a merge brought lie where they were, and only the e-mails know where: they go before those. */
+async function removeMovedMail({ database, blobs }: Pick<Services, 'database' | 'blobs'>, project_id: ProjectId): Promise<void> {
+  for (let last: EmailId | null = null; ; ) {
+    const moved: MovedMail[] = await movedMail(database, { project_id, prefix: projectPrefix(project_id), after: last, limit: 1_000 })
+    if (moved.length === 0) return
+    await blobs.remove(moved.map(({ raw_key }) => raw_key))
+    last = moved.at(-1)?.id ?? null
+  }
 }
 
 /** What its broadcasts did not send, while the ledger can still say so: the owner's other projects share the plan, and overage is billed. */

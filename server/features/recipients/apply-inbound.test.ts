@@ -118,7 +118,7 @@ test('a reply that says STOP unsubscribes whom the quoted mail was sent to, if t
     apply(to, letter({ from: who.email, text, ...more }), who.email)
   assert.equal(await say(one, `Please don't stop, I love it\r\n\r\n${quote(one)}`), null)
   assert.equal(await say(one, `STOP\r\n\r\n${quote(one)}`, { headers: ['Auto-Submitted: auto-replied'] }), null)
-  assert.equal(await say(one, 'STOP'), null, 'nothing signed says whom')
+  assert.equal(await say(one, 'STOP'), null, 'nothing says which mail it answers')
   assert.equal(await say(two, `STOP\r\n\r\n${quote(one)}`), null, 'somebody it was passed on to')
   assert.equal(await say(one, `STOP\r\n\r\n${quote(forged(one))}`), null, 'forged')
   assert.deepEqual(await project.events(), [])

@@ -1,5 +1,6 @@
 import { isDeliveryTokenForm } from '../../base/delivery-token.ts'
-import { parseAddress } from '../../mail/address.ts'
+import { type DeliveryId, type ProjectId, parseId } from '../../base/ids.ts'
+import { addressKey } from '../../mail/address.ts'
 import { automaticKind } from '../../mail/reports/is-automatic.ts'
 import { asksToStop } from '../../mail/reports/is-stop.ts'
 import { type ReportParts, readParts } from '../../mail/reports/read-parts.ts'
@@ -10,8 +11,8 @@ import type { Services } from '../../operations/context.ts'
 import { applyReport } from './apply-report.ts'
 import { findMailKey, findRecipientKey, projectFinder, type Shown } from './find-recipient.ts'
 import { addressOf } from './give-up-address.ts'
-import type { RecipientKey } from './recipient.ts'
-import { findRecipient } from './recipient-queries.ts'
+import type { RecipientKey, RecipientRow } from './recipient.ts'
+import { findRecipient, findRecipients } from './recipient-queries.ts'
 import { unsubscribeRecipient } from './unsubscribe-recipient.ts'
 
 /** A mail that came in. The envelope's sender is '' for `<>`. */
@@ -19,6 +20,8 @@ export interface BackchannelMail {
   envelope_to: string
   envelope_from: string
   raw: Buffer
+  /** Whose mailboxes it came to: a mail that it names is looked for among theirs. */
+  project_ids?: ProjectId[]
 }
 
 /** What the mail was taken for; null for one that a person should read. */
@@ -28,7 +31,8 @@ type Needs = Pick<Services, 'database' | 'secrets'>
 
 /**
  * Bounces, complaints and wishes to be left alone, from wherever they come. Only a token that we signed says whom they are about:
- * addresses, Message-IDs and names in a mail can be written by anybody. The one in the envelope counts before all others.
+ * addresses and names in a mail can be written by anybody. The one in the envelope counts before all others. A wish may also name the
+ * mail by its Message-ID, which has enough chance in it that only who has the mail can.
  */
 export async function applyBackchannelMail(services: Needs, mail: BackchannelMail): Promise<Applied> {
   const leaving = parseUnsubscribeAddress(mail.envelope_to)
@@ -67,37 +71,50 @@ const headBytes = 256 * 1024
 const tokenInReport = ({ original }: Report, raw: Buffer): string | null =>
   findVerp(Object.values(original.headers).join('\n')) ?? findVerp(raw.subarray(0, headBytes).toString('latin1'))
 
-/** A reply that says STOP, to the return path or to the list. To the list it must quote the mail, and come from whom that was sent to. */
+/** A reply that says STOP, to the return path or to the list. To the list it must name or quote a mail, and come from whom that was sent to. */
 async function applyReply(services: Needs, mail: BackchannelMail): Promise<Applied> {
   const parts = await readParts(mail.raw)
   if (!parts || mail.envelope_from === '' || !isPersons(parts) || !asksToStop(parts)) return null
   const own = parseVerp(mail.envelope_to)
-  const key = own ? await keyOf(services, { token: own, purpose: 'return_path' }) : await keyInQuote(services, parts, mail)
+  const key = own ? await keyOf(services, { token: own, purpose: 'return_path' }) : await keyOfAnswered(services, parts, mail)
   return key && (await unsubscribeRecipient(services, key)) ? 'unsubscribe' : null
 }
 
-async function keyInQuote(services: Needs, { text, headers }: ReportParts, mail: BackchannelMail): Promise<RecipientKey | null> {
-  const from = headers.find(({ name }) => name === 'from')?.value ?? ''
-  const writers = [/<([^<>]+)>/.exec(from)?.[1] ?? from, mail.envelope_from].map(addressKey)
-  for (const token of new Set(tokensIn(text))) {
+/** Programs differ in what they keep: some name the mail and quote no link, some quote the links in HTML only, some name nothing. */
+async function keyOfAnswered(services: Needs, parts: ReportParts, mail: BackchannelMail): Promise<RecipientKey | null> {
+  const writers = [addressIn(fieldOf(parts, 'from')), mail.envelope_from].map(addressKey)
+  const isByReader = (recipient: RecipientRow | null) => recipient !== null && writers.includes(addressOf(recipient).key)
+  const named = copiesNamed(parts).flatMap((id) => (mail.project_ids ?? []).map((project_id) => ({ project_id, id })))
+  const copies = named.length > 0 ? (await findRecipients(services.database, named)).filter(isByReader) : []
+  const answered = named.findLast(({ id }) => copies.some((copy) => copy.id === id))
+  if (answered) return answered
+  for (const token of tokensIn(`${parts.text}\n${parts.html}`)) {
     const key = await keyOf(services, { token, purpose: ['click', 'unsubscribe'] })
-    const recipient = key && (await findRecipient(services.database, key))
-    if (recipient && writers.includes(addressOf(recipient).key)) return key
+    if (key && isByReader(await findRecipient(services.database, key))) return key
   }
   return null
 }
 
-/** A quoted mail has them in its links, one for those that lead away and one for the way out; a letter full of them is no reply to ours. */
+const fieldOf = ({ headers }: ReportParts, field: string): string => headers.find(({ name }) => name === field)?.value ?? ''
+const addressIn = (from: string): string => /<([^<>]+)>/.exec(from)?.[1] ?? from
+
+/** Message-IDs of ours tell which row they are of. Only the last ones: what is answered stands at the end. */
+const maxNames = 20
+function copiesNamed(parts: ReportParts): DeliveryId[] {
+  const names = `${fieldOf(parts, 'references').slice(-10_000)} ${fieldOf(parts, 'in-reply-to').slice(0, 1_000)}`
+  const ids = [...names.matchAll(/(?<![\w.-])(dlv_\w{1,60})@/g)].slice(-maxNames).map(([, id]) => parseId('dlv', id as string))
+  return [...new Set(ids.filter((id) => id !== null))]
+}
+
+/**
+ * A quoted mail has them in its links, one for those that lead away and one for the way out; a letter full of them is no reply to ours.
+ * Some receivers' filters have wrapped the links in theirs, encoded.
+ */
 const maxTokens = 5
 const tokensIn = (text: string): string[] =>
-  [...text.matchAll(/[/+]([a-z\d]{52})(?![a-z\d])/gi)]
+  [...text.matchAll(/(?:[/+]|%2[bf])([a-z\d]{52})(?![a-z\d])/gi)]
     .map(([, token]) => (token as string).toLowerCase())
     .filter((token, index, all) => isDeliveryTokenForm(token) && all.indexOf(token) === index)
     .slice(0, maxTokens)
 
 const isPersons = ({ headers }: ReportParts): boolean => automaticKind(headers) === 'none'
-
-function addressKey(address: string): string | null {
-  const parsed = parseAddress(address)
-  return parsed.ok ? parsed.value.key : null
-}

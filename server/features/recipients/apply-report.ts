@@ -3,6 +3,7 @@ import { publish } from '../../events/publish.ts'
 import type { BounceReport, Complaint, Report } from '../../mail/reports/report.ts'
 import type { Services } from '../../operations/context.ts'
 import { applyToEmail, applyToMessage } from './apply-single-report.ts'
+import { applyToCopy } from './follow-copies.ts'
 import { drawConsequences, followComplaint } from './give-up-address.ts'
 import { lateBounceIn } from './late-bounce.ts'
 import { type MailKey, type RecipientKey, type RecipientRow, recipientEventData } from './recipient.ts'
@@ -15,7 +16,8 @@ import { lockRecipient, moveCount, saveLateBounce, saveLateComplaint } from './r
 export const applyReport = ({ database }: Pick<Services, 'database'>, key: MailKey, report: Report): Promise<boolean> =>
   database.transaction((tx) => {
     if (key.kind === 'email') return applyToEmail(tx, key, report)
-    return key.kind === 'message' ? applyToMessage(tx, key, report) : applyToDelivery(tx, key, report)
+    if (key.kind === 'delivery') return applyToDelivery(tx, key, report)
+    return applyToMessage(tx, key, report).then((isNews) => isNews || applyToCopy(tx, key, report))
   })
 
 async function applyToDelivery(tx: Transaction, key: RecipientKey, report: Report): Promise<boolean> {

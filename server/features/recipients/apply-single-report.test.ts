@@ -8,6 +8,7 @@ import { bounceAbout, complaintAbout } from '../../../tests/support/reports.ts'
 import { type PeerAction, type PeerCall, startSmtpPeer } from '../../../tests/support/smtp-peer.ts'
 import { assertCounts } from '../../../tests/support/subscribers.ts'
 import { until } from '../../../tests/support/until.ts'
+import { type ContactId, formatId } from '../../base/ids.ts'
 import { parseVerp } from '../../mail/verp.ts'
 import { applyBackchannelMail } from './apply-inbound.ts'
 
@@ -54,6 +55,7 @@ test('a hard bounce of a single mail: its record, the lists, the suppressions an
   const to = newAddress()
   const { body: second } = await project.post('/lists', { name: 'Second' })
   for (const { id } of [list, second]) await project.post(`/lists/${id}/subscribers`, { email: to, verified: true })
+  const contact = await database.first<{ id: ContactId }>`select id from contacts where project_id = ${project.id}`
   const sent = await send(sender, to)
   assert.deepEqual(await statusOf(project, sent.id), ['delivered', null])
   await project.events()
@@ -73,7 +75,7 @@ test('a hard bounce of a single mail: its record, the lists, the suppressions an
         list_id: null,
         post_id: null,
         subscriber_id: null,
-        contact_id: null,
+        contact_id: formatId('con', contact?.id as ContactId),
         from: rest.from,
         to,
         subject: 'Receipt',

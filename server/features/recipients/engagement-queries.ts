@@ -44,10 +44,11 @@ export const saveEngagement = (tx: Transaction, batch: Engagement[], telling: Pr
     join tracked t on t.project_id = h.project_id and t.id = h.broadcast_id
     where case when s.link is null then t.opens else t.clicks end
   ), noted as (
-    update deliveries d set opened_at = coalesce(d.opened_at, j.opened_at), open_count = d.open_count + j.opens,
-      click_count = d.click_count + j.clicks, machine_open_count = d.machine_open_count + j.machines
+    update deliveries d set opened_at = coalesce(d.opened_at, j.opened_at), clicked_at = coalesce(d.clicked_at, j.clicked_at),
+      open_count = d.open_count + j.opens, click_count = d.click_count + j.clicks, machine_open_count = d.machine_open_count + j.machines
     from (
       select project_id, id, min(at) filter (where is_person and link is null) as opened_at,
+        min(at) filter (where is_person and link is not null) as clicked_at,
         count(*) filter (where is_person and link is null) as opens, count(*) filter (where is_person and link is not null) as clicks,
         count(*) filter (where not is_person) as machines
       from judged group by project_id, id

@@ -2,6 +2,7 @@ import { type Loop, startLoop } from '../../base/loop.ts'
 import { publishOfRecipients } from '../../events/publish-of-recipients.ts'
 import type { Services } from '../../operations/context.ts'
 import { followMessages } from './apply-single-report.ts'
+import { followCopies } from './follow-copies.ts'
 import { drawConsequences, failureOf } from './give-up-address.ts'
 import { lockUnfollowed, markFollowed } from './recipient-queries.ts'
 
@@ -19,8 +20,12 @@ export const startFollowingBounces = (services: Pick<Services, 'database' | 'log
     log: services.log,
     everyMs,
     step: async () => {
-      const hasMore = await followBounces(services)
-      return (await services.database.transaction((tx) => followMessages(tx, batchSize))) || hasMore
+      const hasMore = [
+        await followBounces(services),
+        await services.database.transaction((tx) => followMessages(tx, batchSize)),
+        await services.database.transaction((tx) => followCopies(tx, batchSize)),
+      ]
+      return hasMore.includes(true)
     },
   })
 

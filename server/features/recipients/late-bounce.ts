@@ -1,4 +1,4 @@
-import { parseAddress } from '../../mail/address.ts'
+import { addressKey } from '../../mail/address.ts'
 import { smtpCodeIn } from '../../mail/reports/classify.ts'
 import type { BounceClass, BouncedRecipient, BounceReport, FailureClass } from '../../mail/reports/report.ts'
 import { addressOf } from './give-up-address.ts'
@@ -19,7 +19,7 @@ const severity: Record<BounceClass, number> = { none: 0, policy: 1, soft: 2, har
  * on. When it names several others, the mildest counts: one dead address behind a group is not the group's end. Null when nothing failed.
  */
 export function lateBounceIn({ recipients }: BounceReport, email: string): LateBounce | null {
-  const ours = recipients.filter(({ address }) => address !== null && keyOf(address) === addressOf({ email }).key)
+  const ours = recipients.filter(({ address }) => addressKey(address) === addressOf({ email }).key)
   const about = ours.length > 0 ? ours : recipients
   const [mildest] = about.filter(hasFailed).sort((a, b) => severity[a.class] - severity[b.class])
   if (!mildest) return null
@@ -29,8 +29,3 @@ export function lateBounceIn({ recipients }: BounceReport, email: string): LateB
 
 const hasFailed = (recipient: BouncedRecipient): recipient is BouncedRecipient & { class: FailureClass } =>
   recipient.action === 'failed' && recipient.class !== 'none'
-
-function keyOf(address: string): string | null {
-  const parsed = parseAddress(address)
-  return parsed.ok ? parsed.value.key : null
-}

@@ -20,6 +20,10 @@ const whatWasSent = sql`
 export const findRecipient = (db: Queryable, { project_id, id }: RecipientKey) => db.first<RecipientRow>`
   select ${columns} from deliveries d ${whatWasSent} where d.project_id = ${project_id} and d.id = ${id}`
 
+export const findRecipients = (db: Queryable, keys: RecipientKey[]) => db.many<RecipientRow>`
+  select ${columns} from deliveries d ${whatWasSent} where (d.project_id, d.id) in (
+    select * from unnest(${keys.map(({ project_id }) => project_id)}::uuid[], ${keys.map(({ id }) => id)}::uuid[]))`
+
 /** Two reports about one message take turns. */
 export const lockRecipient = (tx: Transaction, { project_id, id }: RecipientKey) => tx.first<RecipientRow>`
   select ${columns} from deliveries d ${whatWasSent} where d.project_id = ${project_id} and d.id = ${id} for update of d`

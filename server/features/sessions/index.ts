@@ -7,7 +7,7 @@ export const sessionOperations: Operation[] = [listSessions, deleteSession, dele
 
 export { pruneSignIns } from './prune-sign-ins.ts'
 export { type FoundSession, findSession, startSession } from './session.ts'
-export { findSessionCaller, listProjectsOf, type Membership } from './session-caller.ts'
+export { findMemberCaller, findSessionCaller, listProjectsOf, type Membership } from './session-caller.ts'
 export {
   deleteSession,
   deleteSessionByHash,

@@ -1,6 +1,6 @@
 import { type ContactId, type ListId, newId, type ProjectId, type SubscriberId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
-import { likePattern } from '../../database/search.ts'
+import { matches } from '../../database/search.ts'
 import { nothing, sql } from '../../database/sql.ts'
 import type { SubscriberRow, SubscriberStatus } from './subscriber.ts'
 
@@ -73,4 +73,4 @@ export const pageSubscribers = (db: Queryable, filter: SubscriberFilter) => db.m
 
 /** People are searched where they are indexed: among the contacts. */
 const matching = (project_id: ProjectId, search: string) => sql`
-  and s.contact_id in (select c.id from contacts c where c.project_id = ${project_id} and c.search_text like ${likePattern(search)})`
+  and s.contact_id in (select c.id from contacts c where c.project_id = ${project_id} and ${matches(sql`c.search_text`, search)})`

@@ -6,4 +6,4 @@ import { listSuppressions } from './list-suppressions.ts'
 
 export const suppressionOperations: Operation[] = [listSuppressions, createSuppression, exportSuppressions, deleteSuppression]
 
-export { addSuppression, findSuppression, findSuppressions, joinSuppressions } from './suppression-queries.ts'
+export { addSuppression, findSuppression, findSuppressions, joinSuppressions, suppressErased } from './suppression-queries.ts'

@@ -56,6 +56,12 @@ export const addSuppression = (tx: Transaction, { project_id, email, reason, det
   on conflict (project_id, address_hash) do update set address_hash = excluded.address_hash
   returning *`
 
+/** Of somebody who is to be forgotten only the hash stays. Why they were suppressed before says nothing of who they are. */
+export const suppressErased = (tx: Transaction, project_id: ProjectId, email_key: string) => tx.run`
+  insert into suppressions (project_id, address_hash, email, reason, detail, created_at)
+  values (${project_id}, ${addressHash(project_id, email_key)}, null, 'erased', null, ${tx.now})
+  on conflict (project_id, address_hash) do update set email = null, detail = null`
+
 /** The number of rows removed: 1 or 0. */
 export const removeSuppression = (tx: Transaction, project_id: ProjectId, email_key: string) => tx.run`
   delete from suppressions where project_id = ${project_id} and address_hash = ${addressHash(project_id, email_key)}`

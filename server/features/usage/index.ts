@@ -5,5 +5,14 @@ export const usageOperations: Operation[] = [getUsage]
 
 export { pageUnreleased, unreleasedOf } from './booked-broadcast-queries.ts'
 export { releaseUnused, untilLetGo } from './release-unused.ts'
-export { type Allowance, type Booking, creditEmails, lookAhead, type Reserved, releaseEmails, reserveEmails } from './reserve-emails.ts'
+export {
+  type Allowance,
+  type Booking,
+  creditEmails,
+  lookAhead,
+  type Reserved,
+  releaseEmails,
+  reservedWithinPlan,
+  reserveEmails,
+} from './reserve-emails.ts'
 export { findPeriod, findTerms, pruneReservations, setPlan } from './usage-queries.ts'

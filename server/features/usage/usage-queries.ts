@@ -1,6 +1,6 @@
 import type { MailboxId, ProjectId, UserId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
-import { nothing, sql } from '../../database/sql.ts'
+import { type Fragment, nothing, sql } from '../../database/sql.ts'
 import type { OwnUse, PeriodRow, Terms } from './usage.ts'
 
 export const findTerms = (db: Queryable, project_id: ProjectId) => db.first<Terms>`
@@ -78,25 +78,36 @@ export interface PlanLimit {
   emails: number | null
 }
 
+export interface PlainBookings extends PeriodKey {
+  bookings: { reservation_id: string; count: number }[]
+}
+
 /**
  * Books within a plan that is the project's alone, in one statement: the month's row, which all sends of a project wait for, is held
- * for nothing but this and the commit. False, and nothing is booked, when its plan is none of these, or has no room.
+ * for nothing but this and the commit. `counted` has a row when all of them are booked; none, and nothing is, when the plan is none of
+ * these, or has no room for all.
  */
-export const bookWithinPlan = async (tx: Transaction, row: ReservationRow, plans: PlanLimit[]): Promise<boolean> =>
-  (await tx.run`
-    with own_plan as (
+export function bookedWithinPlan(
+  { now }: Pick<Transaction, 'now'>,
+  { project_id, period_start, bookings }: PlainBookings,
+  plans: PlanLimit[],
+): Fragment {
+  const all = bookings.reduce((sum, { count }) => sum + count, 0)
+  return sql`own_plan as (
       select p.id, p.owner_id, plan.emails from projects p
       join unnest(${plans.map(({ name }) => name)}::text[], ${plans.map(({ emails }) => emails)}::bigint[]) as plan (name, emails) on plan.name = p.plan
-      where p.id = ${row.project_id} and (plan.emails is null or ${row.count}::bigint <= plan.emails)
+      where p.id = ${project_id} and (plan.emails is null or ${all}::bigint <= plan.emails)
     ), counted as (
       insert into usage_periods (project_id, period_start, owner_id, used)
-      select id, ${row.period_start}, owner_id, ${row.count}::bigint from own_plan
+      select id, ${period_start}, owner_id, ${all}::bigint from own_plan
       on conflict (project_id, period_start) do update set used = usage_periods.used + excluded.used
       where (select emails is null or usage_periods.used - usage_periods.overage - usage_periods.paid_used + excluded.used <= emails from own_plan)
-      returning 1)
-    insert into usage_reservations (project_id, id, period_start, count, overage, paid, paid_for, mailbox_id, created_at)
-    select ${row.project_id}, ${row.id}, ${row.period_start}, ${row.count}, ${row.overage}, ${row.paid}, ${row.paid_for}, ${row.mailbox_id}, ${tx.now}
-    from counted`) === 1
+      returning 1
+    ), reserved as (
+      insert into usage_reservations (project_id, id, period_start, count, created_at)
+      select ${project_id}, b.id, ${period_start}, b.count, ${now}
+      from counted, unnest(${bookings.map(({ reservation_id }) => reservation_id)}::uuid[], ${bookings.map(({ count }) => count)}::bigint[]) as b (id, count))`
+}
 
 export interface ReservationRow extends PeriodKey {
   id: string

@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads'
+import type { LineAnswer } from '../../base/thread-line.ts'
 import { threadMs } from '../../base/thread-time.ts'
 import { type CompiledParts, checkTemplates, compileParts, type Preview, previewsOf } from './compile-post.ts'
 import { openPost } from './open-post.ts'
@@ -12,11 +13,16 @@ export type CompilerTask =
   | { kind: 'preview'; source: PostSource; frame: PostFrame; recipients: Recipient[] }
   | { kind: 'compile'; source: PostSource; frame: PostFrame; recipient: Recipient }
 
-export type CompilerAnswer =
-  | { kind: 'ready' }
-  | { kind: 'done'; result: null | Preview[] | CompiledParts }
-  | { kind: 'refused'; field: TemplateField; line: number; column: number; problem: string }
-  | { kind: 'failed'; message: string; stack: string | undefined }
+export type CompilerResult = null | Preview[] | CompiledParts
+
+export interface RefusedPost {
+  field: TemplateField
+  line: number
+  column: number
+  problem: string
+}
+
+type CompilerAnswer = LineAnswer<CompilerResult, RefusedPost>
 
 export function runCompilerThread(): void {
   const tell = (answer: CompilerAnswer) => parentPort?.postMessage(answer)
@@ -31,11 +37,11 @@ function answerTo(task: CompilerTask): CompilerAnswer {
     const error = thrown instanceof RangeError ? asTemplateError(thrown, task.source) : thrown
     if (!(error instanceof TemplateError)) return { kind: 'failed', message: (error as Error).message, stack: (error as Error).stack }
     const { field, line, column, problem } = error
-    return { kind: 'refused', field, line, column, problem }
+    return { kind: 'refused', refused: { field, line, column, problem } }
   }
 }
 
-function resultOf(task: CompilerTask): null | Preview[] | CompiledParts {
+function resultOf(task: CompilerTask): CompilerResult {
   if (task.kind === 'check') {
     checkTemplates(task.source)
     return null

@@ -62,7 +62,10 @@ export function createSigningThreads(): SignText {
 }
 
 class SigningThread {
-  readonly #worker = new Worker(entry, { name: 'signing', resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 } })
+  readonly #worker = new Worker(entry, {
+    name: 'signing',
+    resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 },
+  })
   readonly #idle: NodeJS.Timeout
   readonly #keys = new Map<KeyObject, number>()
   #inHand: Job[] = []

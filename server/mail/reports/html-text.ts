@@ -49,6 +49,8 @@ export function textOfHtml(html: string): string {
     if (tag.name === 'br') endLine()
     else if (breaks.test(tag.name)) {
       if (line.trim() !== '') endLine()
+      // Blanks alone would be looked through again at each tag.
+      line = ''
       if (tag.name === 'blockquote') depth++
       else if (tag.name === '/blockquote') depth = Math.max(0, depth - 1)
     } else if (hidden.test(tag.name) && !unclosed.has(tag.name)) {

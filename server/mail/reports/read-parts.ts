@@ -10,6 +10,8 @@ export interface ReportParts {
   reportType: string | null
   /** What a person would read: the notice itself, then perhaps the returned message. */
   text: string
+  /** As it came, for the links in it. */
+  html: string
   deliveryStatus: string | null
   feedbackReport: string | null
   /** The header of the returned message. */
@@ -34,11 +36,13 @@ export async function readParts(raw: Buffer): Promise<ReportParts | null> {
   const headers = email.headers.slice(0, maxHeaderFields).map(({ key, value }) => ({ name: key, value: decodeWords(value) }))
   const contentType = headers.find(({ name }) => name === 'content-type')?.value ?? ''
   const textPart = email.text?.trim() ? email.text : null
+  const html = email.html ?? ''
   return {
     headers,
     subject: email.subject ?? '',
     reportType: /;\s*report-type\s*=\s*"?([\w-]+)/i.exec(contentType)?.[1]?.toLowerCase() ?? null,
-    text: (textPart ?? textOfHtml((email.html ?? '').slice(0, 2 * maxTextLetters))).slice(0, maxTextLetters),
+    text: (textPart ?? textOfHtml(html.slice(0, 2 * maxTextLetters))).slice(0, maxTextLetters),
+    html,
     deliveryStatus: contentOf(email, /^message\/(?:global-)?delivery-status$/),
     feedbackReport: contentOf(email, /^message\/feedback-report$/),
     originalHead: contentOf(email, /^(?:message\/(?:rfc822|global|global-headers|partial)|text\/rfc822-headers?)$/),

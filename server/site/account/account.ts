@@ -62,7 +62,7 @@ const projectTable = (projects: Membership[]): Html =>
     ? html`<p>You are in no project just now. Sign out and in again to get one of your own.</p>`
     : html`<table><thead><tr><th scope="col">Project</th><th scope="col">Your role</th><th scope="col">Settings</th></tr></thead><tbody>${projects.map(
         ({ name, slug, role }) => html`<tr><td>${name} <span class="soft">${slug}</span></td><td data-label="Your role">${role}</td>
-<td><a href="/account/tokens?project=${encodeURIComponent(slug)}">Keys</a> · <a href="/account/team?project=${encodeURIComponent(slug)}">Team</a></td></tr>`,
+<td><a href="/account/mailboxes?project=${encodeURIComponent(slug)}">Mailboxes</a> · <a href="/account/tokens?project=${encodeURIComponent(slug)}">Keys</a> · <a href="/account/team?project=${encodeURIComponent(slug)}">Team</a></td></tr>`,
       )}</tbody></table>`
 
 const sessionTable = (sessions: SessionRow[], current: SessionId): Html =>

@@ -4,6 +4,7 @@ import { sendPage } from '../page.ts'
 
 const places = {
   '/account': 'Account',
+  '/account/mailboxes': 'Mailboxes',
   '/account/tokens': 'Keys',
   '/account/team': 'Team',
   '/account/agents': 'Agents',

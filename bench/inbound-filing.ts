@@ -1,0 +1,111 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ConnectionSettings } from '../server/database/database.ts'
+import { withClient } from '../tests/support/database.ts'
+import { startDnsPeer } from '../tests/support/dns-peer.ts'
+import { createSigningDomain } from '../tests/support/signed-mail.ts'
+import { processorTimeMs } from './processor-time.ts'
+import { smtpSourceRate } from './references.ts'
+import { type Bench, freePort, type Program, report, residentMb, until } from './support.ts'
+
+interface Filing {
+  bench: Bench
+  connection: ConnectionSettings
+  /** Messages a second that a bare server throws away. */
+  discarded: number
+  to: string
+  octets: number
+  sessions: number
+}
+
+const count = 10_000
+const minShare = 0.2
+
+/**
+ * The whole program with everything on: accepted, read, judged, filed, and the raw message on the disk. From the first connection until
+ * the last message is in its mailbox, so that nothing is left to do later.
+ */
+export async function measureFiling(filing: Filing): Promise<void> {
+  const domain = createSigningDomain('bench.test')
+  const dns = await startDnsPeer({
+    ...domain.names,
+    'bench.test': { TXT: ['v=spf1 ip4:127.0.0.1 -all'] },
+    '_dmarc.bench.test': { TXT: ['v=DMARC1; p=reject'] },
+  })
+  const folder = mkdtempSync(join(tmpdir(), 'posthaste-bench-mail-'))
+  const smtpPort = await freePort()
+  const env = {
+    SMTP_PORT: String(smtpPort),
+    SMTP_HOST: '127.0.0.1',
+    SMTP_RELAYS: '127.0.0.1',
+    DNS_SERVERS: dns.address,
+    OUTBOUND: 'capture',
+  }
+  const program = await filing.bench.program(filing.connection, env)
+  try {
+    const signed = join(folder, 'signed.eml')
+    // smtp-source ends the lines itself.
+    writeFileSync(signed, (await domain.sign(mailOf(filing.octets))).toString('latin1').replaceAll('\r\n', '\n'))
+    await send(filing, program, { smtpPort, warmUp: true })
+    await send(filing, program, { smtpPort, name: 'filed: unsigned text' })
+    await send(filing, program, { smtpPort, name: 'filed: with a DKIM signature', file: signed })
+    const verdict = await one<{ signed: string }>(
+      filing.connection,
+      `select count(*) as signed from emails where direction = 'inbound' and verdicts->>'authenticated_domain' = 'bench.test'`,
+    )
+    report('of which were found to be signed', String(verdict.signed), `all ${count}`, Number(verdict.signed) === count)
+    report(
+      'memory after that',
+      `${Math.round(residentMb(program.pid))} MB`,
+      'at most 600 MB, threads included',
+      residentMb(program.pid) <= 600,
+    )
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+    await program.stop()
+    await dns.close()
+  }
+}
+
+interface Sending {
+  smtpPort: number
+  name?: string
+  file?: string
+  warmUp?: boolean
+}
+
+async function send(
+  { bench, connection, discarded, to, octets, sessions }: Filing,
+  program: Program,
+  { smtpPort, name, file, warmUp }: Sending,
+): Promise<void> {
+  const messages = warmUp ? 1_000 : count
+  const before = { filed: await filedIn(connection), program: processorTimeMs(program.pid), postgres: processorTimeMs(bench.postgresPid) }
+  const began = performance.now()
+  await smtpSourceRate({ port: smtpPort, count: messages, connections: sessions, to, ...(file ? { file } : {}) }, octets)
+  await until(async () => (await filedIn(connection)) === before.filed + messages, { withinMs: 300_000, everyMs: 100 })
+  const rate = (messages * 1000) / (performance.now() - began)
+  if (!name) return
+  const perMessage = (pid: number, since: number) => `${((processorTimeMs(pid) - since) / messages).toFixed(2)} ms`
+  const share = rate / discarded
+  report(
+    name,
+    `${Math.round(rate)}/s`,
+    `${share.toFixed(2)} ×, at least ${minShare} ×; processor time a message: program ${perMessage(program.pid, before.program)}, PostgreSQL ${perMessage(bench.postgresPid, before.postgres)}`,
+    share >= minShare,
+  )
+}
+
+const filedIn = async (connection: ConnectionSettings): Promise<number> =>
+  Number((await one<{ count: string }>(connection, `select count(*) from emails where direction = 'inbound'`)).count)
+
+const one = <Row extends object>(connection: ConnectionSettings, text: string): Promise<Row> =>
+  withClient(connection, async (client) => (await client.query<Row>(text)).rows[0] as Row)
+
+function mailOf(octets: number): string {
+  const head =
+    'From: Ann <a@bench.test>\r\nTo: ann@bench.test\r\nSubject: A message of a person\r\nDate: Mon, 16 Nov 2026 09:30:00 +0100\r\nMIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n'
+  const line = 'Words that people write to one another, some seventy in a line.\r\n'
+  return head + line.repeat(Math.ceil((octets - head.length) / line.length))
+}

@@ -1,0 +1,83 @@
+import type { ContactId, ProjectId } from '../../base/ids.ts'
+import type { Database, Queryable } from '../../database/database.ts'
+import { defineJob } from '../../jobs/jobs.ts'
+
+/** So many are held against the ledger in one statement. */
+const pageSize = 2_000
+/** Whoever did nothing for so long has been proved as often. */
+const provedForMs = 30 * 86_400_000
+
+/**
+ * Proves what contacts have opened and clicked against the ledger every night, and how many are in each group, and mends what is off. What
+ * they have received is counted from the ledger itself, and needs no proof.
+ */
+export const repairContacts = defineJob<object>({
+  name: 'contacts.repair_counters',
+  schedule: '30 3 * * *',
+  async run({ database, clock, log }) {
+    for (const wrong of await wrongTotals(database, new Date(clock.now().getTime() - provedForMs))) {
+      log.warn({ contact_id: wrong.id, opens: wrong.opens, clicks: wrong.clicks }, 'the totals of a contact were off and are mended')
+      await addTotals(database, wrong)
+    }
+    const groups = await mendGroups(database)
+    if (groups > 0) log.warn({ groups }, 'the counts of contact groups were off and are mended')
+  },
+})
+
+interface WrongTotals {
+  project_id: ProjectId
+  id: ContactId
+  /** What is missing. */
+  opens: number
+  clicks: number
+}
+
+/** Of those who did something since then. Empty is the proof. */
+export async function wrongTotals(database: Database, since: Date): Promise<WrongTotals[]> {
+  const wrong: WrongTotals[] = []
+  const projects = await database.many<{ id: ProjectId }>`select id from projects where deleted_at is null`
+  for (const { id: project_id } of projects) {
+    for (let after: Place | null = { at: since, id: '00000000-0000-0000-0000-000000000000' }; after; ) {
+      const page: Held[] = await holdAgainstLedger(database, project_id, after)
+      wrong.push(
+        ...page
+          .filter(({ opens, clicks }) => opens !== 0 || clicks !== 0)
+          .map(({ id, opens, clicks }) => ({ project_id, id, opens, clicks })),
+      )
+      const last = page.at(-1)
+      after = last && page.length === pageSize ? { at: last.last_activity_at, id: last.id } : null
+    }
+  }
+  return wrong
+}
+
+interface Place {
+  at: Date
+  id: string
+}
+interface Held extends Omit<WrongTotals, 'project_id'> {
+  last_activity_at: Date
+}
+
+/** One statement sees both at one moment: whatever notes a deed counts it in the same transaction. */
+const holdAgainstLedger = (db: Queryable, project_id: ProjectId, { at, id }: Place) => db.many<Held>`
+  select c.id, c.last_activity_at, d.opens + c.past_opens - c.total_opens as opens, d.clicks + c.past_clicks - c.total_clicks as clicks
+  from (
+    select * from contacts where project_id = ${project_id} and (last_activity_at, id) > (${at}::timestamptz, ${id}::uuid)
+    order by last_activity_at, id limit ${pageSize}
+  ) c cross join lateral (
+    select coalesce(sum(open_count), 0) as opens, coalesce(sum(click_count), 0) as clicks
+    from deliveries where project_id = ${project_id} and contact_id = c.id
+  ) d
+  order by c.last_activity_at, c.id`
+
+const addTotals = (db: Queryable, { project_id, id, opens, clicks }: WrongTotals) => db.run`
+  update contacts set total_opens = total_opens + ${opens}, total_clicks = total_clicks + ${clicks} where project_id = ${project_id} and id = ${id}`
+
+const mendGroups = (db: Queryable) => db.run`
+  update contact_groups g set contact_count = counted.count
+  from (
+    select g.project_id, g.id, count(m.contact_id) as count
+    from contact_groups g left join contact_group_members m on m.project_id = g.project_id and m.group_id = g.id group by g.project_id, g.id
+  ) counted
+  where g.project_id = counted.project_id and g.id = counted.id and g.contact_count <> counted.count`

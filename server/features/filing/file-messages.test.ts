@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { accept, emailsIn, fileMail, newMailbox, verdictsOf, waitingMail } from '../../../tests/support/inbound.ts'
+import { startApp } from '../../../tests/support/posthaste.ts'
+import { formatId, newId } from '../../base/ids.ts'
+import { rawKey } from '../../blobs/blob-store.ts'
+import { fileMessages } from './index.ts'
+
+const app = await startApp()
+
+test('a letter becomes an e-mail, its writer a contact, and the spool is empty', async () => {
+  const { project, address, id } = await newMailbox(app)
+  const { message } = await fileMail(app, {
+    recipients: [address.replace('@', '+tag@')],
+    message_id: 'one@example.com',
+    subject: 'Your code',
+    text: 'Your verification code is 483920.',
+  })
+  const [email, ...more] = await emailsIn(app, project)
+  assert.equal(more.length, 0)
+  assert.ok(email)
+  assert.deepEqual(
+    [
+      formatId('mbx', email.mailbox_id),
+      email.direction,
+      email.status,
+      email.from_address,
+      email.to_address,
+      email.subject,
+      email.message_id,
+    ],
+    [id, 'inbound', 'received', 'ann@example.com', address.replace('@', '+tag@'), 'Your code', 'one@example.com'],
+  )
+  assert.deepEqual([email.thread_id, email.is_automatic, email.position, email.handler_results], [email.id, false, 1, null])
+  assert.equal(email.extracted_data?.code, '483920')
+  assert.deepEqual(await app.services.blobs.get(email.raw_key), message.raw)
+  assert.equal(await waitingMail(app), 0)
+  const events = await project.eventsWithData()
+  assert.deepEqual(
+    events.map(({ type }) => type),
+    ['contact.created', 'email.received'],
+  )
+  assert.deepEqual(events[1]?.data, {
+    email_id: formatId('eml', email.id),
+    mailbox_id: id,
+    list_id: null,
+    post_id: null,
+    subscriber_id: null,
+    contact_id: formatId('con', email.contact_id as string),
+    from: 'ann@example.com',
+    to: email.to_address,
+    subject: 'Your code',
+    message_id: 'one@example.com',
+    tag: null,
+    metadata: {},
+  })
+  const { body: contact } = await project.get(`/contacts/${formatId('con', email.contact_id as string)}`)
+  assert.deepEqual([contact.email, contact.name, contact.kind, contact.total_replies], ['ann@example.com', 'Ann', 'person', 0])
+  assert.notEqual(contact.last_activity_at, null)
+  const { body: mailboxes } = await project.get('/mailboxes')
+  assert.equal(mailboxes[0].email_count, 1)
+})
+
+test('to two mailboxes of a project it is two e-mails and one raw message; to another project it is that project’s', async () => {
+  const first = await newMailbox(app)
+  const second = await newMailbox(app, first.project)
+  const other = await newMailbox(app)
+  const recipients = [first.address, second.address, other.address, first.address.replace('@', '+again@')]
+  const { message } = await fileMail(app, { recipients })
+  const mine = await emailsIn(app, first.project)
+  assert.deepEqual(
+    mine.map(({ raw_key }) => raw_key),
+    Array(2).fill(rawKey(first.project.id, message.id)),
+  )
+  assert.deepEqual(new Set(mine.map(({ mailbox_id }) => formatId('mbx', mailbox_id))), new Set([first.id, second.id]))
+  assert.equal((await emailsIn(app, other.project)).length, 1)
+  assert.deepEqual(await first.project.events(), ['contact.created', 'email.received', 'email.received'])
+  assert.deepEqual(await other.project.events(), ['contact.created', 'email.received'])
+})
+
+test('the same message again changes nothing, not even at the same moment', async () => {
+  const { project, address } = await newMailbox(app)
+  const mail = await accept(app, { recipients: [address] })
+  await Promise.all([fileMessages(app.services, [mail]), fileMessages(app.services, [mail])])
+  await fileMessages(app.services, [mail])
+  assert.equal((await emailsIn(app, project)).length, 1)
+  assert.deepEqual(await project.events(), ['contact.created', 'email.received'])
+})
+
+test('a batch is filed in its order, and a conversation within it stays together', async () => {
+  const { project, address } = await newMailbox(app)
+  const mails = [
+    await accept(app, { recipients: [address], message_id: 'a@example.com', subject: 'Plan' }),
+    await accept(app, {
+      recipients: [address],
+      message_id: 'b@example.com',
+      subject: 'Re: Plan',
+      headers: ['In-Reply-To: <a@example.com>'],
+    }),
+    await accept(app, { recipients: [address], message_id: 'c@example.com', subject: 'Other' }),
+  ]
+  await fileMessages(app.services, mails)
+  const emails = await emailsIn(app, project)
+  assert.deepEqual(
+    emails.map(({ position, message_id }) => [position, message_id]),
+    [
+      [1, 'a@example.com'],
+      [2, 'b@example.com'],
+      [3, 'c@example.com'],
+    ],
+  )
+  assert.deepEqual(
+    emails.map(({ thread_id }) => thread_id),
+    [emails[0]?.id, emails[0]?.id, emails[2]?.id],
+  )
+})
+
+test('mail for a mailbox that was deleted since is dropped, for one that was paused or has ended it is kept', async () => {
+  const gone = await newMailbox(app)
+  const paused = await newMailbox(app, gone.project)
+  const mail = await accept(app, { recipients: [gone.address, paused.address] })
+  await gone.project.delete(`/mailboxes/${gone.id}`)
+  await gone.project.patch(`/mailboxes/${paused.id}`, { status: 'paused' })
+  await gone.project.events()
+  await fileMessages(app.services, [mail])
+  assert.deepEqual(
+    (await emailsIn(app, gone.project)).map(({ mailbox_id }) => formatId('mbx', mailbox_id)),
+    [paused.id],
+  )
+  assert.deepEqual(await gone.project.events(), ['contact.created', 'email.received'])
+  assert.equal(await waitingMail(app), 0)
+})
+
+test('an invitation becomes a calendar event of the mailbox; a forged one does not', async () => {
+  const { project, address, id } = await newMailbox(app)
+  const invitation = (uid: string) => ({
+    recipients: [address],
+    headers: ['Content-Type: multipart/mixed; boundary="b"'],
+    text: [
+      '--b',
+      'Content-Type: text/plain',
+      '',
+      'Come!',
+      '--b',
+      'Content-Type: text/calendar; method=REQUEST; charset=utf-8',
+      '',
+      'BEGIN:VCALENDAR',
+      'VERSION:2.0',
+      'METHOD:REQUEST',
+      'BEGIN:VEVENT',
+      `UID:${uid}`,
+      'DTSTAMP:20261101T100000Z',
+      'DTSTART:20261120T100000Z',
+      'DTEND:20261120T110000Z',
+      'SUMMARY:Tea',
+      'ORGANIZER:mailto:ann@example.com',
+      'END:VEVENT',
+      'END:VCALENDAR',
+      '--b--',
+    ].join('\r\n'),
+  })
+  await fileMail(app, invitation('one'))
+  await fileMail(app, { ...invitation('two'), verdicts: verdictsOf(null, 'fail') })
+  assert.deepEqual(await project.events(), ['contact.created', 'email.received', 'calendar_event.created', 'email.received'])
+  const { body: events } = await project.get(`/calendar-events?mailbox_id=${id}`)
+  assert.deepEqual(
+    events.map(({ title }: { title: string }) => title),
+    ['Tea'],
+  )
+})
+
+test('odd names are no trouble: no From, a Message-ID as long as a page, a thousand references', async () => {
+  const { project, address } = await newMailbox(app)
+  const headers = [`References: ${Array.from({ length: 1_000 }, (_, number) => `<${number}-${newId()}@x>`).join('\r\n ')}`]
+  await fileMail(app, { recipients: [address], message_id: `${'x'.repeat(900)}@y`, headers, verdicts: verdictsOf(null, 'fail') })
+  await fileMail(app, { recipients: [address], from: '', envelope_from: 'bob@example.com' })
+  const emails = await emailsIn(app, project)
+  assert.deepEqual(
+    emails.map(({ message_id, from_address }) => [message_id === null, from_address]),
+    [
+      [true, 'ann@example.com'],
+      [false, 'bob@example.com'],
+    ],
+  )
+})

@@ -1,0 +1,203 @@
+import { reasonOf } from '../../base/errors.ts'
+import { type ContactId, type MailboxId, newId } from '../../base/ids.ts'
+import { BlobStoreError, rawKey } from '../../blobs/blob-store.ts'
+import type { Transaction } from '../../database/database.ts'
+import { type NewEvent, publishEach } from '../../events/publish.ts'
+import { parseAddress } from '../../mail/address.ts'
+import type { Services } from '../../operations/context.ts'
+import { applyCalendar } from '../calendar-events/index.ts'
+import { contactEventData } from '../contacts/contact.ts'
+import { findContactsByAddress, type Heard, type Met, meetPeople, noteWriting } from '../contacts/index.ts'
+import { type AddedMail, addMail } from '../mailboxes/index.ts'
+import { type Conversation, findConversations } from './conversation.ts'
+import { beginThreads, markReplied } from './conversation-queries.ts'
+import { draftPosts } from './draft-posts.ts'
+import { type Destination, type FiledMail, type HomeMailbox, refused } from './filed-mail.ts'
+import { insertFiled, takeFromSpool } from './filing-queries.ts'
+import { forwardMails } from './forward-mail.ts'
+import { bounded, type InboundMail, isByCorrespondent, isByPerson, writerOf } from './inbound-mail.ts'
+import { carryAttachments } from './outgoing-copy.ts'
+import { passOnReplies, replyKey } from './pass-on-replies.ts'
+import { type OwnersReply, routeMails } from './route-mail.ts'
+import { tellOfRefused } from './tell-owner.ts'
+
+type Needs = Pick<Services, 'database' | 'secrets' | 'log' | 'config' | 'clock' | 'blobs' | 'reader'>
+
+/**
+ * What becomes of a batch of mail: everything that is written about it, and its removal from the spool, is one transaction. Throws when
+ * that fails, and nothing is written; the same batch, or each of it alone, may be tried again.
+ */
+export async function fileMessages(services: Needs, batch: InboundMail[]): Promise<void> {
+  const mails = batch.map(bounded)
+  const { destinations, replies } = await routeMails(services, mails)
+  const carried = await carryAttachments(services, [...destinations, ...replies])
+  await keepRaw(services, { destinations, replies })
+  await services.database.transaction(async (tx) => {
+    const open = await takeFromSpool(
+      tx,
+      mails.map(({ message }) => message.id),
+    )
+    const isOpen = ({ mail }: { mail: InboundMail }) => open.has(mail.message.id)
+    const due = { destinations: destinations.filter(isOpen), replies: replies.filter(isOpen) }
+    const places = await drawPlaces(services, tx, due)
+    const filed = await file(services, tx, due.destinations, places)
+    await passOnReplies(services, tx, { replies: due.replies, place: places, carried })
+    await tellOfRefused(services, tx, filed)
+    // Last: a forward is booked, and everybody who sends waits for the month's row.
+    await forwardMails(services, tx, { filed, carried })
+  })
+}
+
+/** Once for each project, and for each answer; on the disk before the spool lets go of it. */
+async function keepRaw({ blobs }: Needs, { destinations, replies }: Due): Promise<void> {
+  const raw = new Map(destinations.map(({ mail: { message }, mailbox }) => [rawKey(mailbox.project_id, message.id), message.raw]))
+  for (const reply of replies) raw.set(replyKey(reply), reply.mail.message.raw)
+  await Promise.all([...raw].map(([key, bytes]) => blobs.put(key, bytes))).catch((error: unknown) => {
+    throw new BlobStoreError(reasonOf(error), { cause: error })
+  })
+}
+
+/** Hands out the places of a mailbox, one after the other. */
+export type Places = (mailbox_id: MailboxId) => number
+
+interface Due {
+  destinations: Destination[]
+  replies: OwnersReply[]
+}
+
+async function drawPlaces(services: Needs, tx: Transaction, { destinations, replies }: Due): Promise<Places> {
+  const added = new Map<string, AddedMail>()
+  const add = ({ project_id, id: mailbox_id }: HomeMailbox, at: Date | null) => {
+    const { count, received_at } = added.get(mailbox_id) ?? { count: 0, received_at: null }
+    const newest = received_at && at && received_at > at ? received_at : (at ?? received_at)
+    added.set(mailbox_id, { project_id, mailbox_id, count: count + 1, received_at: newest })
+  }
+  for (const { mail, mailbox } of destinations) add(mailbox, mail.message.received_at)
+  for (const { mailbox } of replies) add(mailbox, null)
+  const next = added.size > 0 ? await addMail(services, tx, [...added.values()]) : new Map<MailboxId, number>()
+  return (mailbox_id) => {
+    const place = next.get(mailbox_id)
+    // A merge took it to another project, or a purge away, since we looked. The next attempt looks again.
+    if (place === undefined) throw new Error('a mailbox has moved while mail was being filed in it')
+    next.set(mailbox_id, place + 1)
+    return place
+  }
+}
+
+async function file(services: Needs, tx: Transaction, destinations: Destination[], place: Places): Promise<FiledMail[]> {
+  if (destinations.length === 0) return []
+  const { made, contactOf } = await meetWriters(
+    tx,
+    destinations.filter(({ refused_reply }) => !refused_reply),
+  )
+  const unplaced = destinations.map((destination) => ({ ...destination, id: newId<'eml'>() }))
+  const conversations = await findConversations(tx, unplaced, new Date(tx.now.getTime() - threadDays * 86_400_000))
+  // To two mailboxes of a project it is still one reply, by one person.
+  const isFirst = (mail: Destination) =>
+    destinations.find((one) => one.mail === mail.mail && one.mailbox.project_id === mail.mailbox.project_id)?.mailbox.id === mail.mailbox.id
+  const filed = unplaced.map((mail, index): FiledMail => {
+    const { thread_id, original } = conversations[index] as Conversation // one for each
+    const found = { thread_id, contact_id: contactOf(mail), position: place(mail.mailbox.id) }
+    return { ...mail, ...found, original: isFirst(mail) && !mail.refused_reply ? original : null, results: resultsOf(mail) }
+  })
+  await publishEach(tx, made)
+  await draftPosts(services, tx, filed)
+  await insertFiled(tx, filed)
+  const begun = conversations.flatMap(({ begins }) => begins ?? [])
+  if (begun.length > 0) await beginThreads(tx, begun)
+  await noteReplies(tx, filed)
+  await publishEach(tx, filed.flatMap(eventsOf))
+  for (const mail of filed) if (!mail.refused_reply) await noteCalendars(tx, mail)
+  return filed
+}
+
+async function noteCalendars(tx: Transaction, { id: email_id, mail: { parsed, verdicts }, mailbox }: FiledMail): Promise<void> {
+  const arrived = { project_id: mailbox.project_id, mailbox_id: mailbox.id, email_id, from: parsed.from?.address ?? null }
+  const proof = { isForged: verdicts.dmarc.result === 'fail', isProven: verdicts.authenticated_domain !== null }
+  for (const text of parsed.calendars) await applyCalendar(tx, { ...arrived, ...proof, text })
+}
+
+/** After so long, the same subject is another conversation. */
+const threadDays = 30
+
+function resultsOf({ mail: { parsed }, applied, refused_reply }: Destination): FiledMail['results'] {
+  return {
+    ...(applied === null ? {} : { [applied]: { status: 'applied' } }),
+    ...(refused_reply === null ? {} : { reply: refused(refused_reply.reason) }),
+    ...(parsed.problem === null ? {} : { parse: { status: 'failed', reason: parsed.problem } }),
+  }
+}
+
+/** Whoever writes becomes a contact; what programs write is filed with who is one already. */
+async function meetWriters(tx: Transaction, destinations: Destination[]) {
+  const writers = new Map<string, Met & { isPerson: boolean }>()
+  for (const { mail, mailbox } of destinations) {
+    const email = parseAddress(writerOf(mail))
+    if (!email.ok) continue
+    const key = `${mailbox.project_id} ${email.value.key}`
+    const isPerson = isByCorrespondent(mail) || writers.get(key)?.isPerson === true
+    writers.set(key, { project_id: mailbox.project_id, email: email.value, name: nameOf(mail), isPerson })
+  }
+  const people = [...writers.values()].filter(({ isPerson }) => isPerson)
+  const made = people.length > 0 ? await meetPeople(tx, people) : []
+  const known = await findContactsByAddress(
+    tx,
+    [...writers.values()].map(({ project_id, email }) => ({ project_id, email_key: email.key })),
+  )
+  const ids = new Map(known.map(({ project_id, email_key, id }) => [`${project_id} ${email_key}`, id]))
+  const contactOf = ({ mail, mailbox }: Destination): ContactId | null => {
+    const email = parseAddress(writerOf(mail))
+    return email.ok ? (ids.get(`${mailbox.project_id} ${email.value.key}`) ?? null) : null
+  }
+  const events = made.map(
+    (contact): NewEvent => ({ project_id: contact.project_id, type: 'contact.created', data: contactEventData(contact) }),
+  )
+  return { made: events, contactOf }
+}
+
+const maxNameLetters = 200
+const nameOf = ({ parsed }: InboundMail): string | null => parsed.from?.name?.replace(/\s+/g, ' ').trim().slice(0, maxNameLetters) || null
+
+async function noteReplies(tx: Transaction, filed: FiledMail[]): Promise<void> {
+  const heard = new Map<string, Heard>()
+  for (const { mail, mailbox, contact_id, original } of filed) {
+    if (contact_id === null || !isByPerson(mail)) continue
+    const before = heard.get(contact_id)
+    const at = mail.message.received_at
+    heard.set(contact_id, {
+      project_id: mailbox.project_id,
+      id: contact_id,
+      replies: (before?.replies ?? 0) + Number(original !== null),
+      at: before && before.at > at ? before.at : at,
+    })
+  }
+  if (heard.size > 0) await noteWriting(tx, [...heard.values()])
+  const answered = filed.flatMap(({ mailbox: { project_id }, original }) =>
+    original?.email_id ? [{ project_id, id: original.email_id }] : [],
+  )
+  if (answered.length > 0) await markReplied(tx, answered)
+}
+
+function eventsOf(filed: FiledMail): NewEvent[] {
+  const { mailbox, original, mail } = filed
+  const data = {
+    email_id: filed.id,
+    mailbox_id: mailbox.id,
+    list_id: mailbox.list_id,
+    post_id: null,
+    subscriber_id: null,
+    contact_id: filed.contact_id,
+    from: writerOf(mail),
+    to: filed.recipient,
+    subject: mail.parsed.subject,
+    message_id: mail.parsed.message_id,
+    tag: null,
+    metadata: {},
+  }
+  const { project_id } = mailbox
+  const received: NewEvent = { project_id, type: 'email.received', data }
+  if (!original) return [received]
+  // The ids of what was answered, beside those of the answer itself.
+  const { list_id, post_id, subscriber_id, tag, metadata } = original
+  return [received, { project_id, type: 'email.replied', data: { ...data, list_id, post_id, subscriber_id, tag, metadata } }]
+}

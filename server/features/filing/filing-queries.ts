@@ -1,0 +1,65 @@
+import type { EmailId, ProjectId } from '../../base/ids.ts'
+import { rawKey } from '../../blobs/blob-store.ts'
+import type { Transaction } from '../../database/database.ts'
+import { parseAddress } from '../../mail/address.ts'
+import type { FiledMail, HandlerResults } from './filed-mail.ts'
+import { isByPerson, writerOf } from './inbound-mail.ts'
+
+/** Those that are still there, which nobody else files any more: whoever was at the same ones waits here, and then finds none. */
+export async function takeFromSpool(tx: Transaction, ids: string[]): Promise<Set<string>> {
+  const rows = await tx.many<{ id: string }>`delete from inbound_spool where id = any(${ids}::uuid[]) returning id`
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** All in one statement. What was filed before stays as it is. */
+export const insertFiled = (tx: Transaction, filed: FiledMail[]) => tx.run`
+  insert into emails (project_id, id, mailbox_id, direction, status, inbound_id, from_address, from_name, to_address, to_key, reply_to, subject,
+    text_body, html_body, message_id, in_reply_to, reference_ids, thread_id, contact_id, extracted_text, extracted_data, handler_results,
+    verdicts, attachments, raw_key, raw_size, is_automatic, is_reply, position, received_at, created_at, updated_at)
+  select project_id, id, mailbox_id, 'inbound', 'received', inbound_id, from_address, from_name, to_address, to_key, reply_to, subject,
+    text_body, html_body, message_id, in_reply_to, reference_ids, thread_id, contact_id, extracted_text, extracted_data, handler_results,
+    verdicts, attachments, raw_key, raw_size, is_automatic, is_reply, position, received_at, received_at, ${tx.now}
+  from json_to_recordset(${JSON.stringify(filed.map(rowOf))}) as filed (project_id uuid, id uuid, mailbox_id uuid, inbound_id uuid,
+    from_address text, from_name text, to_address text, to_key text, reply_to text, subject text, text_body text, html_body text,
+    message_id text, in_reply_to text, reference_ids text[], thread_id uuid, contact_id uuid, extracted_text text, extracted_data jsonb,
+    handler_results jsonb, verdicts jsonb, attachments jsonb, raw_key text, raw_size integer, is_automatic boolean, is_reply boolean, position bigint,
+    received_at timestamptz)
+  on conflict (project_id, inbound_id, mailbox_id) where inbound_id is not null do nothing`
+
+function rowOf({ id, mail, mailbox, recipient, contact_id, thread_id, position, original, results }: FiledMail) {
+  const { message, parsed, verdicts } = mail
+  const to = parseAddress(recipient)
+  return {
+    project_id: mailbox.project_id,
+    id,
+    mailbox_id: mailbox.id,
+    inbound_id: message.id,
+    from_address: writerOf(mail),
+    from_name: parsed.from?.name ?? null,
+    to_address: recipient,
+    to_key: to.ok ? to.value.key : mailbox.address_key,
+    reply_to: parsed.reply_to?.address ?? null,
+    subject: parsed.subject,
+    text_body: parsed.text,
+    html_body: parsed.html,
+    message_id: parsed.message_id,
+    in_reply_to: parsed.in_reply_to,
+    reference_ids: parsed.references,
+    thread_id,
+    contact_id,
+    extracted_text: parsed.extracted_text,
+    extracted_data: parsed.extracted_data,
+    handler_results: Object.keys(results).length > 0 ? results : null,
+    verdicts,
+    attachments: parsed.attachments,
+    raw_key: rawKey(mailbox.project_id, message.id),
+    raw_size: message.raw.length,
+    is_automatic: !isByPerson(mail),
+    is_reply: original !== null,
+    position,
+    received_at: message.received_at,
+  }
+}
+
+export const saveResults = (tx: Transaction, { project_id, id }: { project_id: ProjectId; id: EmailId }, results: HandlerResults) => tx.run`
+  update emails set handler_results = coalesce(handler_results, '{}') || ${JSON.stringify(results)}::jsonb where project_id = ${project_id} and id = ${id}`

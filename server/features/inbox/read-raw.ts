@@ -1,0 +1,26 @@
+import { ApiError } from '../../base/errors.ts'
+import { ReaderBusy, UnreadableMail } from '../../mail/inbound/mail-reader.ts'
+import type { Context } from '../../operations/context.ts'
+import type { InboxRow } from './inbox-email.ts'
+
+export async function readRaw({ blobs }: Pick<Context, 'blobs'>, { raw_key }: Pick<InboxRow, 'raw_key'>): Promise<Buffer> {
+  if (raw_key === null)
+    throw new ApiError('not_found', 'This e-mail was sent from here: only what was received is kept as it came, with its attachments.')
+  const raw = await blobs.get(raw_key)
+  if (!raw) throw new Error(`the raw message ${raw_key} is not in the blob store`)
+  return raw
+}
+
+/** What the reader answers; `orElse` for a message that takes more than a message may. */
+export async function readInThread<Result>(work: Promise<Result>, orElse: () => Result): Promise<Result> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof UnreadableMail) return orElse()
+    if (error instanceof ReaderBusy)
+      throw new ApiError('service_unavailable', 'Too many e-mails are being opened just now. Try again in a few seconds.', {
+        headers: { 'retry-after': '5' },
+      })
+    throw error
+  }
+}

@@ -1,0 +1,27 @@
+import { formatId } from '../../base/ids.ts'
+import type { Queryable } from '../../database/database.ts'
+import { likePattern } from '../../database/search.ts'
+import type { EventRow } from '../../events/expand-events.ts'
+import { type Person, spellingsOf } from './person.ts'
+
+const pageSize = 100
+
+/** What the outbox still has of them, a page at a time. It forgets by itself, but not at once. */
+export async function* eventsAbout(db: Queryable, person: Person): AsyncGenerator<EventRow> {
+  const patterns = [formatId('con', person.contact_id), ...spellingsOf(person)].map(likePattern)
+  for (let after = '00000000-0000-0000-0000-000000000000'; ; ) {
+    const rows = await db.many<EventRow>`
+      select * from events where project_id = ${person.project_id} and id > ${after} and lower(coalesce(data::text, items::text)) like any(${patterns}::text[])
+      order by id limit ${pageSize}`
+    yield* rows
+    const last = rows.at(-1)
+    if (!last || rows.length < pageSize) return
+    after = last.id
+  }
+}
+
+/** Whether a value of an event is their id, or their address however it is written. */
+export function namesOf(person: Person): (value: unknown) => boolean {
+  const names = new Set<unknown>([formatId('con', person.contact_id), ...spellingsOf(person)])
+  return (value) => typeof value === 'string' && names.has(value.toLowerCase())
+}

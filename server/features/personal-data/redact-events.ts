@@ -1,0 +1,60 @@
+import type { Database, Queryable } from '../../database/database.ts'
+import type { EventRow } from '../../events/expand-events.ts'
+import type { Bulk } from '../../events/publish.ts'
+import { blank, erasedAddress, type Person } from './person.ts'
+import { eventsAbout, namesOf } from './person-events.ts'
+
+/** Takes somebody out of the events that the outbox still holds. That something happened stays, and to which ids. */
+export async function redactEvents(database: Database, person: Person): Promise<void> {
+  const isTheirs = namesOf(person)
+  for await (const row of eventsAbout(database, person)) await saveEvent(database, redact(row, isTheirs))
+}
+
+const saveEvent = (db: Queryable, { project_id, id, data, items }: EventRow) => db.run`
+  update events set data = ${data && JSON.stringify(data)}, items = ${items && JSON.stringify(items)} where project_id = ${project_id} and id = ${id}`
+
+type IsTheirs = (value: unknown) => boolean
+
+export const redact = (row: EventRow, isTheirs: IsTheirs): EventRow => ({
+  ...row,
+  data: row.data && redactData(row.data, isTheirs),
+  items: row.items && redactBulk(row.items, isTheirs),
+})
+
+const { email, name } = blank
+const wordsOfMail = { subject: null, message_id: null, tag: null, metadata: {} }
+
+function redactData(data: Record<string, unknown>, isTheirs: IsTheirs): Record<string, unknown> {
+  const redacted = { ...data }
+  const isAboutThem = isTheirs(data.contact_id)
+  if (isAboutThem && data.contact) redacted.contact = { ...(data.contact as object), ...blank }
+  if (isAboutThem && data.subscriber) redacted.subscriber = { ...(data.subscriber as object), email, name }
+  // `from` and `to` are in events of mail alone.
+  if (typeof data.to === 'string' && (isAboutThem || isTheirs(data.from) || isTheirs(data.to))) Object.assign(redacted, wordsOfMail)
+  for (const side of ['from', 'to']) if (isTheirs(data[side])) redacted[side] = erasedAddress
+  return redacted
+}
+
+/** What is written in place of what the rows of a bulk say, by the name that the template has for it. */
+const inPlaceOf: Record<string, string | null> = { email: null, name: null, from: erasedAddress, to: erasedAddress, message_id: null }
+
+function redactBulk({ template, rows }: Bulk, isTheirs: IsTheirs): Bulk {
+  const words = placesIn(template)
+  return {
+    template,
+    rows: rows.map((row) =>
+      row.some(isTheirs) ? row.map((value, place) => (words.has(place) ? (words.get(place) ?? null) : value)) : row,
+    ),
+  }
+}
+
+/** `{ subscriber: { email: '$2' } }`: the third value of each row is an address. */
+function placesIn(template: object): Map<number, string | null> {
+  const places = new Map<number, string | null>()
+  for (const [key, value] of Object.entries(template)) {
+    const place = typeof value === 'string' ? /^\$(\d+)$/.exec(value)?.[1] : undefined
+    if (place !== undefined && key in inPlaceOf) places.set(Number(place), inPlaceOf[key] as string | null)
+    if (typeof value === 'object' && value !== null) for (const [inner, word] of placesIn(value)) places.set(inner, word)
+  }
+  return places
+}

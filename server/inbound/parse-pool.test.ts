@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { startDnsPeer } from '../../tests/support/dns-peer.ts'
+import { createLog } from '../base/log.ts'
+import type { SpooledMessage } from './inbound-message.ts'
+import { createParsePool } from './parse-pool.ts'
+
+const dns = await startDnsPeer({ 'example.org': { TXT: ['v=spf1 ip4:192.0.2.1 -all'] } })
+const options = {
+  mailDomain: 'posthaste.test',
+  dnsServers: [dns.address],
+  log: createLog('silent'),
+  isRelay: (address: string) => address === '127.0.0.1',
+}
+const saboteur = new URL('../../tests/support/parse-saboteur.js', import.meta.url)
+const pools: ReturnType<typeof createParsePool>[] = []
+const poolWith = (more: object = {}) => {
+  const pool = createParsePool({ ...options, ...more })
+  pools.push(pool)
+  return pool
+}
+after(async () => {
+  await Promise.all(pools.map((pool) => pool.stop()))
+  await dns.close()
+})
+
+const message = (subject: string, more: Partial<SpooledMessage> = {}): SpooledMessage => ({
+  id: subject,
+  received_at: new Date(),
+  peer: { address: '192.0.2.1', name: 'mx.example.org', is_tls: false },
+  envelope_from: 'ann@example.org',
+  recipients: ['bob@posthaste.test'],
+  raw: Buffer.from(`From: ann@example.org\r\nSubject: ${subject}\r\n\r\nHello\r\n`),
+  ...more,
+})
+
+test('mail comes back read and judged, and its bytes stay', async () => {
+  const pool = poolWith({ threads: 2 })
+  const sent = message('one')
+  const before = Buffer.from(sent.raw)
+  const [one, relayed, bounce] = await Promise.all([
+    pool.read(sent),
+    pool.read(message('two', { peer: { address: '127.0.0.1', name: 'relay', is_tls: true } })),
+    pool.read(message('three', { envelope_from: '' })),
+  ])
+  assert.deepEqual([one.parsed.subject, one.parsed.automatic, one.verdicts.spf.result], ['one', 'none', 'pass'])
+  assert.equal(one.parsed.date, null)
+  assert.deepEqual([relayed.parsed.subject, relayed.verdicts.spf.result], ['two', 'none'])
+  assert.equal(bounce.parsed.automatic, 'bounce')
+  assert.deepEqual(sent.raw, before)
+})
+
+test('a hundred at once come back each as itself', async () => {
+  const pool = poolWith({ threads: 2 })
+  const read = await Promise.all(Array.from({ length: 100 }, (_, number) => pool.read(message(`number ${number}`))))
+  assert.deepEqual(
+    read.map(({ parsed }) => parsed.subject),
+    Array.from({ length: 100 }, (_, number) => `number ${number}`),
+  )
+})
+
+test('a message that is the end of its thread costs itself and no other', async () => {
+  const pool = poolWith({ threads: 2, entry: saboteur })
+  const subjects = Array.from({ length: 20 }, (_, number) => (number === 7 ? 'DIE' : `number ${number}`))
+  const read = await Promise.all(subjects.map((subject) => pool.read(message(subject))))
+  assert.deepEqual(
+    read.map(({ parsed }) => parsed.subject),
+    subjects.map((subject) => (subject === 'DIE' ? null : subject)),
+  )
+  assert.match(read[7]?.parsed.problem ?? '', /takes more time or memory/)
+  assert.match(read[7]?.parsed.text ?? '', /The original message is kept and can be downloaded\.$/)
+  assert.equal(read[7]?.verdicts.authenticated_domain, null)
+  assert.equal((await pool.read(message('after'))).parsed.subject, 'after')
+})
+
+test('a suspect gets its turn while others keep coming', async () => {
+  const pool = poolWith({ threads: 2, entry: saboteur })
+  let isOver = false
+  const stream = Promise.all(
+    Array.from({ length: 8 }, async () => {
+      while (!isOver) await pool.read(message('more'))
+    }),
+  )
+  const { parsed } = await pool.read(message('DIE'))
+  isOver = true
+  await stream
+  assert.match(parsed.problem ?? '', /takes more time or memory/)
+})
+
+test('what cannot be read whole is known by its head', async () => {
+  const { parsed } = await poolWith({ threads: 1, entry: saboteur }).read(message('DIE-WHOLE'))
+  assert.deepEqual([parsed.subject, parsed.from?.address, parsed.html], ['DIE-WHOLE', 'ann@example.org', null])
+  assert.match(parsed.problem ?? '', /takes more time or memory/)
+})
+
+test('a thread that goes round and round is replaced', async () => {
+  const pool = poolWith({ threads: 1, entry: saboteur, silentTicks: 1 })
+  const [hung, other] = await Promise.all([pool.read(message('HANG')), pool.read(message('patient'))])
+  assert.match(hung.parsed.problem ?? '', /takes more time or memory/)
+  assert.equal(other.parsed.subject, 'patient')
+})
+
+test('a stop ends what is under way', async () => {
+  const pool = poolWith({ threads: 1 })
+  const rejected = assert.rejects(pool.read(message('never')), /has been stopped/)
+  await pool.stop()
+  await rejected
+})

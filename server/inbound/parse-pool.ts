@@ -1,0 +1,202 @@
+import { availableParallelism } from 'node:os'
+import { Worker } from 'node:worker_threads'
+import type { Log } from '../base/log.ts'
+import { parsedNothing } from '../mail/inbound/parsed-mail.ts'
+import type { SpooledMessage } from './inbound-message.ts'
+import { beatEveryMs, type ParseAnswer, type ParseTask, type ParseThreadData, type ReadAnswer, type ReadMail } from './parse-task.ts'
+import { undecided } from './undecided.ts'
+
+/**
+ * Reads and judges mail in threads: it is work for a processor, and nobody can say beforehand how much. A thread that does not turn for
+ * ten seconds, or dies, is replaced. What it was at is read once more, each message alone in a thread; one that is the end of that
+ * thread, too, is read by its head only, and if even that is too much it is kept unread. So one message costs itself and no other.
+ */
+export interface ParsePool {
+  /** Never rejects but when the pool is stopped. */
+  read(message: SpooledMessage, options?: { isHeadOnly: boolean }): Promise<ReadMail>
+  stop(): Promise<void>
+}
+
+interface PoolOptions extends ParseThreadData {
+  log: Log
+  /** Of one's own: their addresses say nothing about senders. */
+  isRelay(address: string): boolean
+  threads?: number
+  silentTicks?: number
+  /** For tests, which have one that dies. */
+  entry?: URL
+}
+
+interface Reading {
+  message: SpooledMessage
+  tries: number
+  resolve(mail: ReadMail): void
+  reject(error: Error): void
+}
+
+interface Thread {
+  worker: Worker
+  isReady: boolean
+  at: Map<number, Reading>
+  /** How often it was listened for in vain: at work for its beats, without any for work. */
+  silent: number
+}
+
+/** Most of the time they wait for name servers. */
+const maxAtOnce = 32
+const idleTicks = 300
+/** Far above what 50 MB of text need. */
+const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32 }
+const defaultEntry = new URL('../../bin/parse-thread.js', import.meta.url)
+
+export const createParsePool = (options: PoolOptions): ParsePool => new Pool(options)
+
+class Pool implements ParsePool {
+  readonly #options: PoolOptions
+  readonly #maxThreads: number
+  readonly #threads = new Set<Thread>()
+  readonly #waiting: Reading[] = []
+  readonly #watch: NodeJS.Timeout
+  #numbers = 0
+  #isStopped = false
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+    this.#maxThreads = options.threads ?? Math.min(4, availableParallelism())
+    this.#watch = setInterval(() => this.#listen(), beatEveryMs)
+    this.#watch.unref()
+  }
+
+  read(message: SpooledMessage, { isHeadOnly } = { isHeadOnly: false }): Promise<ReadMail> {
+    return new Promise((resolve, reject) => {
+      if (isHeadOnly) this.#waiting.unshift({ message, tries: 2, resolve, reject })
+      else this.#waiting.push({ message, tries: 0, resolve, reject })
+      this.#next()
+    })
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    clearInterval(this.#watch)
+    const threads = [...this.#threads]
+    this.#threads.clear()
+    for (const reading of [...this.#waiting.splice(0), ...threads.flatMap(({ at }) => [...at.values()])])
+      reading.reject(new Error('the reading of mail has been stopped'))
+    await Promise.all(threads.map(({ worker }) => worker.terminate()))
+  }
+
+  #next(): void {
+    while (!this.#isStopped && this.#waiting.length > 0) {
+      const index = this.#waiting.findIndex(({ tries }) => this.#threadFor(tries) !== null)
+      const [reading] = index < 0 ? [] : this.#waiting.splice(index, 1)
+      if (!reading) {
+        if (this.#threads.size < this.#maxThreads) this.#start()
+        return
+      }
+      const thread = this.#threadFor(reading.tries) as Thread // just found
+      this.#give(thread, reading)
+      // Another thread is worth starting when all that there are have something to do.
+      if (this.#waiting.length > 0 && this.#threads.size < this.#maxThreads && [...this.#threads].every(({ at }) => at.size > 0))
+        this.#start()
+    }
+  }
+
+  /** The one with the least to do. A suspect gets one of its own, which is kept free for it, and nobody joins it there. */
+  #threadFor(tries: number): Thread | null {
+    const free = [...this.#threads]
+      .filter(({ isReady, at }) => isReady && at.size < maxAtOnce && ![...at.values()].some((other) => other.tries > 0))
+      .sort((one, other) => one.at.size - other.at.size)
+    if (tries > 0) return free[0]?.at.size === 0 ? free[0] : null
+    // Suspects stand in front.
+    return (this.#waiting[0]?.tries ?? 0) > 0 ? (free[1] ?? null) : (free[0] ?? null)
+  }
+
+  #give(thread: Thread, reading: Reading): void {
+    const { raw, envelope_from, peer } = reading.message
+    const number = this.#numbers++
+    // A copy of its own, which then moves: a small buffer shares its memory with others, and the original is stored later.
+    const copy = new Uint8Array(raw)
+    const task: ParseTask = {
+      number,
+      raw: copy,
+      envelope_from,
+      address: this.#options.isRelay(peer.address) ? null : peer.address,
+      helo: peer.name,
+      problem: reading.tries < 2 ? null : tooMuch,
+    }
+    if (thread.at.size === 0) thread.silent = 0
+    thread.at.set(number, reading)
+    thread.worker.ref()
+    thread.worker.postMessage(task, [copy.buffer])
+  }
+
+  #start(): void {
+    const { mailDomain, dnsServers, entry = defaultEntry } = this.#options
+    const workerData: ParseThreadData = { mailDomain, dnsServers }
+    const thread: Thread = {
+      worker: new Worker(entry, { name: 'parser', workerData, resourceLimits }),
+      isReady: false,
+      at: new Map(),
+      silent: 0,
+    }
+    this.#threads.add(thread)
+    let failure: string | null = null
+    thread.worker.on('message', (answer: ParseAnswer) => this.#onAnswer(thread, answer))
+    thread.worker.on('error', (error: Error) => {
+      failure = error.message
+    })
+    thread.worker.on('exit', () => this.#replace(thread, failure ?? 'it ended'))
+    // An idle thread keeps no process from ending.
+    thread.worker.unref()
+  }
+
+  #onAnswer(thread: Thread, answer: ParseAnswer): void {
+    if (thread.at.size > 0) thread.silent = 0
+    if (answer.kind === 'ready') thread.isReady = true
+    else if (answer.kind !== 'beat') this.#settle(thread, answer)
+    if (answer.kind !== 'beat') this.#next()
+  }
+
+  #settle(thread: Thread, answer: ReadAnswer): void {
+    const reading = thread.at.get(answer.number)
+    thread.at.delete(answer.number)
+    if (thread.at.size === 0) thread.worker.unref()
+    if (!reading) return
+    if (answer.kind === 'read') {
+      reading.resolve({ parsed: answer.parsed, verdicts: answer.verdicts })
+      return
+    }
+    this.#options.log.error({ inbound_id: reading.message.id, reason: answer.reason }, 'a message could not be read')
+    // It would fail in the same way again; its head may not.
+    this.#tryAgain({ ...reading, tries: Math.max(2, reading.tries + 1) })
+  }
+
+  /** By ticks of our own event loop: a machine that slept counts one for all of that time, and takes nobody for dead. */
+  #listen(): void {
+    for (const thread of this.#threads) {
+      const isIdle = thread.at.size === 0
+      if (++thread.silent <= (isIdle ? idleTicks : (this.#options.silentTicks ?? 10))) continue
+      if (!isIdle) this.#replace(thread, 'it did not turn any more')
+      // One stays, so that a code after a quiet night does not wait for a thread to start.
+      else if (this.#threads.size === 1 || !this.#threads.delete(thread)) continue
+      void thread.worker.terminate()
+    }
+  }
+
+  #replace(thread: Thread, reason: string): void {
+    if (!this.#threads.delete(thread)) return
+    const lost = [...thread.at.values()]
+    this.#options.log.error({ reason, inbound_ids: lost.map(({ message }) => message.id) }, 'a thread that reads mail is replaced')
+    for (const reading of lost) this.#tryAgain({ ...reading, tries: reading.tries + 1 })
+    // One that does not even start would be started again and again, as fast as can be.
+    if (!thread.isReady) setTimeout(() => this.#next(), beatEveryMs).unref()
+    else this.#next()
+  }
+
+  #tryAgain(reading: Reading): void {
+    if (reading.tries > 2) reading.resolve({ parsed: parsedNothing(tooMuch), verdicts: undecided('permerror') })
+    else this.#waiting.unshift(reading)
+  }
+}
+
+const tooMuch = 'The message could not be read: it takes more time or memory than a message may'

@@ -1,0 +1,31 @@
+import type { ParsedMail, Verdicts } from '../mail/inbound/parsed-mail.ts'
+
+export interface ParseThreadData {
+  mailDomain: string
+  /** Empty for those of the system. */
+  dnsServers: string[]
+}
+
+/** Nothing but plain data passes between the threads; `raw` is handed over, not copied. */
+export interface ParseTask {
+  number: number
+  raw: Uint8Array
+  envelope_from: string
+  address: string | null
+  helo: string
+  /** No more than the head is to be read, because of this. */
+  problem: string | null
+}
+
+export interface ReadMail {
+  parsed: ParsedMail
+  verdicts: Verdicts
+}
+
+export type ParseAnswer =
+  /** It turns. */
+  { kind: 'ready' } | { kind: 'beat' } | ReadAnswer
+
+export type ReadAnswer = ({ kind: 'read'; number: number } & ReadMail) | { kind: 'failed'; number: number; reason: string }
+
+export const beatEveryMs = 1_000

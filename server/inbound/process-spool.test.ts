@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { cloneDatabase } from '../../tests/support/database.ts'
+import { startDnsPeer } from '../../tests/support/dns-peer.ts'
+import { createTestClock } from '../../tests/support/posthaste.ts'
+import { until } from '../../tests/support/until.ts'
+import { newId } from '../base/ids.ts'
+import { createLog } from '../base/log.ts'
+import { BlobStoreError } from '../blobs/blob-store.ts'
+import { type Database, openDatabase } from '../database/database.ts'
+import type { FiledInput } from './inbound-message.ts'
+import { createParsePool, type ParsePool } from './parse-pool.ts'
+import { startSpoolLoop } from './process-spool.ts'
+import { createSpool } from './spool.ts'
+
+const dns = await startDnsPeer({ 'slow.test': { fails: 'silence' }, '_dmarc.slow.test': { fails: 'silence' } })
+const log = createLog('silent')
+const pool = createParsePool({ mailDomain: 'posthaste.test', dnsServers: [dns.address], log, isRelay: () => false, threads: 1 })
+const closing: (() => Promise<unknown>)[] = [() => pool.stop(), () => dns.close()]
+after(async () => {
+  for (const close of closing) await close()
+})
+
+/** The same pool, and how many it has read, and beside how many others something was read. */
+function countedPool() {
+  const underWay = new Set<string>()
+  const beside = new Map<string, number>()
+  let done = 0
+  const read: ParsePool['read'] = async (message, options) => {
+    const [, subject = ''] = /^Subject: (.*)$/m.exec(message.raw.toString('latin1')) ?? []
+    for (const other of underWay) beside.set(other, Math.max(beside.get(other) ?? 0, underWay.size))
+    beside.set(subject.trim(), underWay.size)
+    underWay.add(subject.trim())
+    try {
+      return await pool.read(message, options)
+    } finally {
+      underWay.delete(subject.trim())
+      done++
+    }
+  }
+  return { pool: { read, stop: () => pool.stop() }, read: () => done, beside: (subject: string) => beside.get(subject) }
+}
+
+/** A spool of its own, and a filing that notes what it is given and takes it out of the spool. */
+async function startSpool() {
+  const cloned = await cloneDatabase()
+  const clock = createTestClock()
+  const database = openDatabase({ connection: cloned.connection, clock, log })
+  const filed: string[][] = []
+  closing.unshift(() => database.close().then(() => cloned.drop()))
+  const takeOut = (db: Database, batch: FiledInput[]) =>
+    db.run`delete from inbound_spool where id = any(${batch.map(({ message }) => message.id)}::uuid[])`
+  const subjects = (batch: FiledInput[]) => batch.map(({ parsed }) => parsed.subject as string)
+  const file = async (batch: FiledInput[]) => {
+    await takeOut(database, batch)
+    filed.push(subjects(batch))
+  }
+  const start = (own: (batch: FiledInput[]) => Promise<void> = file, ownPool: ParsePool = pool) => {
+    const loop = startSpoolLoop({ database, clock, log, pool: ownPool, file: own })
+    closing.unshift(() => loop.stop())
+    return loop
+  }
+  const spool = createSpool({ database, log })
+  const add = (subject: string, { from = 'ann@example.org', size = 10 } = {}) =>
+    spool.add({
+      id: newId(),
+      received_at: clock.now(),
+      peer: { address: '192.0.2.1', name: 'mx.test', is_tls: false },
+      envelope_from: from,
+      recipients: ['bob@posthaste.test'],
+      raw: Buffer.from(`From: ${from}\r\nSubject: ${subject}\r\n\r\n${'x'.repeat(size)}`),
+    })
+  const rows = () => database.many<{ attempts: number; lease_owner: string | null; next_attempt_at: Date; problem: string | null }>`
+    select attempts, lease_owner, next_attempt_at, problem from inbound_spool order by id`
+  return { database, clock, filed, start, add, rows, file, subjects }
+}
+
+test('what is in the spool is read, judged and filed, and what comes later is too', async () => {
+  const { filed, start, add, rows, clock } = await startSpool()
+  await add('before')
+  start()
+  await until('filed', () => filed.flat().includes('before'))
+  await Promise.all(Array.from({ length: 30 }, (_, number) => add(`later ${number}`)))
+  await until('all filed', () => filed.flat().length === 31)
+  assert.equal(new Set(filed.flat()).size, 31)
+  assert.deepEqual(await rows(), [])
+  assert.ok(clock.now() > new Date(0))
+})
+
+test('a batch that fails is halved until the one at fault is alone, which is kept and tried again later', async () => {
+  const { filed, start, add, rows, file, clock } = await startSpool()
+  await Promise.all(Array.from({ length: 100 }, (_, number) => add(number === 70 ? 'bad' : `good ${number}`)))
+  let isMended = false
+  let calls = 0
+  const counted = countedPool()
+  const isBad = ({ message }: FiledInput) => message.raw.includes('Subject: bad')
+  start(async (batch) => {
+    if (calls++ === 0) await until('all are read', () => counted.read() === 100)
+    if (batch.some(isBad) && !isMended) throw new Error('not this one')
+    await file(batch)
+  }, counted.pool)
+  await until('the others are filed', () => filed.flat().length === 99)
+  assert.ok(calls < 25, `${calls} filings`)
+  const kept = await until('it is put back', async () => (await rows()).find(({ problem }) => problem !== null))
+  assert.deepEqual([kept.attempts, kept.problem], [1, 'not this one'])
+  assert.ok(kept.next_attempt_at > clock.now())
+
+  for (const attempts of [2, 3, 4, 5, 6]) {
+    clock.advance(25 * 3_600_000)
+    await until(`attempt ${attempts}`, async () => (await rows()).some((row) => row.attempts === attempts && row.lease_owner === null))
+  }
+  const [last] = await rows()
+  assert.ok((last?.next_attempt_at.getTime() as number) > clock.now().getTime() + 23 * 3_600_000, 'once a day from the fifth on')
+
+  isMended = true
+  clock.advance(25 * 3_600_000)
+  await until('filed after all', () => filed.flat().includes('bad'))
+  assert.deepEqual(await rows(), [])
+})
+
+test('what fails a second time is filed by its head, and what fails even then without a word of its own', async () => {
+  const { start, add, rows, file, clock } = await startSpool()
+  await Promise.all(['text', 'head'].map((subject) => add(subject)))
+  const seen: FiledInput[] = []
+  start(async (batch) => {
+    if (batch.some(({ parsed }) => parsed.problem === null || parsed.subject === 'head')) throw new Error('a poison')
+    await file(batch)
+    seen.push(...batch)
+  })
+  const areKept = async () => (await rows()).every(({ attempts, lease_owner }) => attempts === 1 && lease_owner === null)
+  await until('both failed once', areKept)
+  assert.equal(seen.length, 0)
+  clock.advance(11_000)
+  await until('both are filed', () => seen.length === 2)
+  const shown = seen.map(({ parsed: { subject, from, calendars, html }, verdicts }) => [
+    subject,
+    from?.address,
+    calendars,
+    html,
+    verdicts.dmarc.result,
+  ])
+  assert.deepEqual(
+    shown.sort(),
+    [
+      ['text', 'ann@example.org', [], null, 'permerror'],
+      [null, undefined, [], null, 'permerror'],
+    ].sort(),
+  )
+  assert.match(seen[0]?.parsed.text ?? '', /could not be filed as it is.*original message is kept/)
+  assert.deepEqual(await rows(), [])
+})
+
+test('a store that is full is waited for, said once, and counts for nothing', async () => {
+  const { filed, start, add, rows, file } = await startSpool()
+  let isFull = true
+  await Promise.all(['one', 'two'].map((subject) => add(subject)))
+  const full = async (batch: FiledInput[]) => {
+    if (isFull) throw new BlobStoreError('ENOSPC: no space left on device')
+    await file(batch)
+  }
+  const loop = start(full)
+  await until('the reason is noted', async () => (await rows()).some(({ problem }) => problem === 'ENOSPC: no space left on device'))
+  await loop.stop()
+  assert.deepEqual(
+    (await rows()).map(({ attempts, lease_owner }) => [attempts, lease_owner]),
+    [
+      [0, null],
+      [0, null],
+    ],
+  )
+  start(full)
+  await until('both are tried again', async () => (await rows()).every(({ attempts }) => attempts === 1))
+  isFull = false
+  await until('filed', () => filed.flat().length === 2)
+})
+
+test('a message that the pool gives back is tried again', async () => {
+  const { filed, start, add, rows, file, clock } = await startSpool()
+  let failures = 1
+  const failing: ParsePool = {
+    ...countedPool().pool,
+    read: (message, options) => (failures-- > 0 ? Promise.reject(new Error('no thread')) : pool.read(message, options)),
+  }
+  await add('given back by the pool')
+  start(file, failing)
+  const kept = await until('it is kept', async () => (await rows()).find(({ problem }) => problem !== null))
+  assert.deepEqual([kept.attempts, kept.problem], [1, 'no thread'])
+  clock.advance(11_000)
+  await until('filed', () => filed.flat().length === 1)
+})
+
+test('what may have ended the process is taken up alone, at last by its head, and holds up the others no longer than that', async () => {
+  const { filed, start, add, database, file } = await startSpool()
+  await Promise.all(['suspect 2', 'suspect 3'].map((subject) => add(subject)))
+  await database.run`update inbound_spool set attempts = case when position('suspect 2'::bytea in raw) > 0 then 2 else 3 end`
+  await Promise.all(Array.from({ length: 20 }, (_, number) => add(`other ${number}`)))
+  const counted = countedPool()
+  const problems = new Map<string | null, string | null>()
+  start(async (batch) => {
+    for (const { parsed } of batch) problems.set(parsed.subject, parsed.problem)
+    await file(batch)
+  }, counted.pool)
+  await until('all are filed', () => filed.flat().length === 22)
+  assert.deepEqual([counted.beside('suspect 2'), counted.beside('suspect 3')], [0, 0])
+  assert.equal(problems.get('suspect 2'), null)
+  assert.match(problems.get('suspect 3') ?? '', /could not be read/)
+  assert.equal([...problems.values()].filter((problem) => problem !== null).length, 1)
+})
+
+test('a database that is away for a moment is waited for, and counts for nothing', async () => {
+  const { filed, start, add, file } = await startSpool()
+  let failures = 2
+  await add('patient')
+  start(async (batch) => {
+    if (failures-- > 0) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+    await file(batch)
+  })
+  await until('filed', () => filed.flat().includes('patient'))
+})
+
+test('a sender whose name server is silent holds up nobody else', async () => {
+  const { filed, start, add } = await startSpool()
+  await add('slow', { from: 'ann@slow.test' })
+  start()
+  await Promise.all(Array.from({ length: 10 }, (_, number) => add(`quick ${number}`)))
+  await until('the slow one is filed as well', () => filed.flat().includes('slow'), { withinMs: 30_000 })
+  assert.equal(filed.flat().at(-1), 'slow')
+  assert.equal(filed.flat().length, 11)
+})
+
+test('of two processes each message goes to one, and what one that died has held passes to the other', async () => {
+  const { filed, start, add, rows, clock, database } = await startSpool()
+  await add('left behind')
+  // As a process leaves it that was killed in the middle.
+  await database.run`update inbound_spool set lease_owner = gen_random_uuid(), attempts = 1, next_attempt_at = ${new Date(clock.now().getTime() + 30_000)}`
+  start()
+  start()
+  await Promise.all(Array.from({ length: 100 }, (_, number) => add(`shared ${number}`)))
+  await until('all but one are filed', () => filed.flat().length === 100)
+  assert.equal((await rows()).length, 1)
+  clock.advance(31_000)
+  await until('that one, too', () => filed.flat().includes('left behind'))
+  assert.equal(new Set(filed.flat()).size, 101)
+})
+
+test('a stop finishes what is being filed and gives back the rest, uncounted', async () => {
+  const { start, add, rows, clock } = await startSpool()
+  await add('given back', { from: 'ann@slow.test' })
+  const loop = start(async () => {})
+  await until('it is claimed', async () => (await rows())[0]?.lease_owner)
+  await loop.stop()
+  const [row] = await rows()
+  assert.deepEqual([row?.attempts, row?.lease_owner], [0, null])
+  assert.ok((row?.next_attempt_at as Date) <= clock.now())
+})
+
+test('large messages are taken a few at a time', async () => {
+  const { filed, start, add } = await startSpool()
+  for (let number = 0; number < 6; number++) await add(`large ${number}`, { size: 20 * 1024 * 1024 })
+  const seen: number[] = []
+  start(async (batch) => {
+    seen.push(batch.reduce((sum, { message }) => sum + message.raw.length, 0))
+    filed.push(batch.map(({ parsed }) => parsed.subject as string))
+  })
+  await until('the first are there', () => filed.flat().length >= 3, { withinMs: 60_000 })
+  assert.ok(Math.max(...seen) <= 80 * 1024 * 1024, String(seen))
+})

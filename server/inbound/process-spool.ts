@@ -1,0 +1,232 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Clock } from '../base/clock.ts'
+import { reasonOf } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import { type Loop, startLoop } from '../base/loop.ts'
+import { type Database, isConnectionLoss } from '../database/database.ts'
+import { lessAndLess } from './file-less.ts'
+import type { FiledInput } from './inbound-message.ts'
+import type { ParsePool } from './parse-pool.ts'
+import { isPassing } from './passing-trouble.ts'
+import { type ClaimedMessage, claimMessages, isSuspect, noteProblem, putBack, putOff, renewClaims } from './spool-queries.ts'
+
+interface Needs {
+  database: Database
+  clock: Clock
+  log: Log
+  pool: ParsePool
+  /** Writes a batch and takes it out of the spool in one transaction: see `FiledInput`. */
+  file(batch: FiledInput[]): Promise<void>
+}
+
+/** What this process has in hand at one time. A message larger than that comes alone. */
+const maxInHand = { messages: 200, bytes: 48 * 1024 * 1024 }
+const maxBatch = 100
+/** Renewed while a message is in hand; after a crash, others take it up when this is over. */
+const leaseMs = 30_000
+const renewEveryMs = 10_000
+/** How long a message rests after it could not be filed. From the fifth time on it is tried once a day, and operators are told. */
+const restsMs = [10_000, 60_000, 10 * 60_000, 60 * 60_000]
+const longRestMs = 24 * 60 * 60_000
+export const maxAttempts = restsMs.length + 1
+/** Whatever was read of it before had no end, not even when it was alone. */
+const headOnlyFrom = 4
+
+/**
+ * Takes mail out of the spool, has it read and judged, and files it. Each message goes its own way up to the filing, so that one whose
+ * sender's name server is slow holds up no other; what is ready by then is filed together. Killed at any line, the messages are still in
+ * the spool, and whoever takes them up next files them once.
+ */
+export function startSpoolLoop(needs: Needs): Loop {
+  const work = new SpoolWork(needs)
+  const loop = startLoop({ name: 'inbound', log: needs.log, on: 'inbound', everyMs: 500, step: () => work.takeMore() })
+  const renewing = setInterval(() => void work.renew(), renewEveryMs)
+  return {
+    async stop() {
+      work.stop()
+      await loop.stop()
+      await work.settled()
+      clearInterval(renewing)
+    },
+  }
+}
+
+interface InHand {
+  message: ClaimedMessage
+  since: number
+}
+
+class SpoolWork {
+  readonly #needs: Needs
+  readonly #owner = randomUUID()
+  readonly #inHand = new Map<string, InHand>()
+  readonly #ready: FiledInput[] = []
+  #bytes = 0
+  #filing: Promise<void> | null = null
+  #isStopped = false
+  #onRoom = () => {}
+
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  /** One step of the loop: claims as much as there is room for. True when there may be more. */
+  async takeMore(): Promise<boolean> {
+    await this.#room()
+    if (this.#isStopped) return false
+    const { database, clock } = this.#needs
+    const now = clock.now()
+    const claimed = await claimMessages(database, {
+      owner: this.#owner,
+      now,
+      until: new Date(now.getTime() + leaseMs),
+      rows: maxInHand.messages - this.#inHand.size,
+      bytes: maxInHand.bytes - this.#bytes,
+      isIdle: this.#inHand.size === 0,
+    })
+    for (const message of claimed) if (!this.#inHand.has(message.id)) void this.#take(message)
+    return claimed.length > 0
+  }
+
+  /** What waits for its turn stays claimed. */
+  async renew(): Promise<void> {
+    const { database, clock, log } = this.#needs
+    const before = performance.now() - renewEveryMs / 2
+    const ids = [...this.#inHand.values()].filter(({ since }) => since < before).map(({ message }) => message.id)
+    if (ids.length === 0) return
+    const until = new Date(clock.now().getTime() + leaseMs)
+    await renewClaims(database, { owner: this.#owner, ids, until }).catch((error: unknown) =>
+      // Others may take these up then, and whoever files second finds nothing to file.
+      log.warn({ reason: reasonOf(error) }, 'claims on mail in the spool could not be renewed'),
+    )
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#onRoom()
+  }
+
+  /** What is being filed is filed; the rest is given back for whoever starts next. */
+  async settled(): Promise<void> {
+    while (this.#filing) await this.#filing
+    const ids = [...this.#inHand.keys()]
+    this.#inHand.clear()
+    if (ids.length > 0) await this.#putBack(ids)
+  }
+
+  /** Resolves when something more may be claimed. */
+  #room(): Promise<void> {
+    const isAlone = () => [...this.#inHand.values()].some(({ message }) => isSuspect(message))
+    const hasRoom = () => this.#isStopped || (this.#inHand.size < maxInHand.messages && this.#bytes < maxInHand.bytes && !isAlone())
+    return new Promise((resolve) => {
+      this.#onRoom = () => {
+        if (hasRoom()) resolve()
+      }
+      this.#onRoom()
+    })
+  }
+
+  async #take(message: ClaimedMessage): Promise<void> {
+    this.#inHand.set(message.id, { message, since: performance.now() })
+    this.#bytes += message.raw.length
+    try {
+      const { parsed, verdicts } = await this.#needs.pool.read(message, { isHeadOnly: message.attempts >= headOnlyFrom })
+      this.#ready.push({ message, parsed, verdicts })
+      if (!this.#isStopped) this.#filing ??= this.#fileReady()
+    } catch (error) {
+      // At a stop it is given back.
+      if (this.#isStopped) return
+      await this.#keep(message, error)
+      this.#letGo([{ message }])
+    }
+  }
+
+  #letGo(batch: Pick<FiledInput, 'message'>[]): void {
+    for (const { message } of batch) if (this.#inHand.delete(message.id)) this.#bytes -= message.raw.length
+    this.#onRoom()
+  }
+
+  async #fileReady(): Promise<void> {
+    while (this.#ready.length > 0 && !this.#isStopped) await this.#fileAll(this.#ready.splice(0, maxBatch))
+    this.#filing = null
+  }
+
+  /** One that is at fault is found by halving, and holds up none of the others. */
+  async #fileAll(batch: FiledInput[]): Promise<void> {
+    try {
+      if (await this.#fileWhenPossible(batch)) this.#letGo(batch)
+    } catch (error) {
+      const [only] = batch
+      if (only && batch.length === 1) return this.#fileLess(only, error)
+      const half = Math.ceil(batch.length / 2)
+      await this.#fileAll(batch.slice(0, half))
+      await this.#fileAll(batch.slice(half))
+    }
+  }
+
+  /** What was accepted reaches its mailbox: what cannot be filed as it is, twice, is filed with less of it. */
+  async #fileLess(input: FiledInput, error: unknown): Promise<void> {
+    if (this.#attemptsOf(input.message) >= 2) {
+      for (const less of lessAndLess(input)) {
+        const isFiled = await this.#fileWhenPossible([less]).catch(() => null) // the first reason is the one to tell
+        if (isFiled)
+          this.#needs.log.error({ inbound_id: input.message.id, reason: reasonOf(error) }, 'a message was filed without its text')
+        if (isFiled) this.#letGo([input])
+        if (isFiled !== null) return
+      }
+    }
+    await this.#keep(input.message, error)
+    this.#letGo([input])
+  }
+
+  /** Waits while nobody's mail can be filed. False when a stop came first: then it is all given back. */
+  async #fileWhenPossible(batch: FiledInput[]): Promise<boolean> {
+    for (let isTold = false; ; isTold = true) {
+      try {
+        await this.#needs.file(batch)
+        if (isTold) this.#needs.log.info({}, 'mail is filed again')
+        return true
+      } catch (error) {
+        if (!isPassing(error)) throw error
+        if (!isTold) await this.#tellOfTrouble(batch, error)
+        if (this.#isStopped) return false
+        await sleep(1_000)
+      }
+    }
+  }
+
+  async #tellOfTrouble(batch: FiledInput[], error: unknown): Promise<void> {
+    const { database, log } = this.#needs
+    const problem = reasonOf(error)
+    log.error({ reason: problem }, 'mail cannot be filed for now; it waits in the spool, and is tried every second')
+    if (isConnectionLoss(error)) return
+    await noteProblem(database, { owner: this.#owner, ids: batch.map(({ message }) => message.id), problem }).catch((failure: unknown) =>
+      log.warn({ reason: reasonOf(failure) }, 'the spool cannot be told why its mail waits'),
+    )
+  }
+
+  #attemptsOf = ({ id }: { id: string }): number => this.#inHand.get(id)?.message.attempts ?? maxAttempts
+
+  async #keep(message: { id: string }, error: unknown): Promise<void> {
+    const { database, clock, log } = this.#needs
+    const attempts = this.#attemptsOf(message)
+    const restMs = restsMs[attempts - 1] ?? longRestMs
+    const problem = reasonOf(error)
+    const about = { inbound_id: message.id, attempts, reason: problem, again_in_seconds: restMs / 1000 }
+    if (attempts < maxAttempts) log.warn(about, 'a message could not be filed and is tried again')
+    else log.error(about, 'a message cannot be filed; it is kept in the spool and tried once a day')
+    const at = new Date(clock.now().getTime() + restMs)
+    await putOff(database, { owner: this.#owner, id: message.id, at, problem }).catch((failure: unknown) => this.#warnOfClaim(failure))
+  }
+
+  async #putBack(ids: string[]): Promise<void> {
+    const { database, clock } = this.#needs
+    await putBack(database, { owner: this.#owner, ids, at: clock.now() }).catch((failure: unknown) => this.#warnOfClaim(failure))
+  }
+
+  /** The claim runs out by itself. */
+  #warnOfClaim(error: unknown): void {
+    this.#needs.log.warn({ reason: reasonOf(error) }, 'mail could not be given back to the spool')
+  }
+}

@@ -1,0 +1,104 @@
+import { reasonOf } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import { wake } from '../base/wake.ts'
+import { type Database, isConnectionLoss } from '../database/database.ts'
+import type { SpooledMessage } from './inbound-message.ts'
+
+/**
+ * Where mail is safe before anybody is told 250. While one insert is on its way to the disk, what else is complete gathers for the
+ * next: twenty sessions cost one commit, not twenty, and a lone message waits for nobody.
+ */
+export interface Spool {
+  /** Resolves when the message is committed, rejects when it may not be. */
+  add(message: SpooledMessage): Promise<void>
+  /** Everything that was added so far has its answer. */
+  settled(): Promise<void>
+}
+
+/** One insert carries no more than this, so that a burst of large messages is not one huge statement. A larger one goes alone. */
+const maxBatchBytes = 8 * 1024 * 1024
+const maxBatchRows = 500
+
+interface Entry {
+  message: SpooledMessage
+  resolve(): void
+  reject(error: unknown): void
+}
+
+export function createSpool({ database, log }: { database: Database; log: Log }): Spool {
+  const waiting: Entry[] = []
+  const pack = createPacking()
+  let writing: Promise<void> | null = null
+
+  const writeAll = async () => {
+    while (waiting.length > 0) await writeBatch(waiting.splice(0, batchLength(waiting)))
+    writing = null
+  }
+  const writeBatch = async (batch: Entry[]): Promise<void> => {
+    try {
+      const messages = batch.map(({ message }) => message)
+      await insertMessages(database, messages, pack(messages))
+    } catch (error) {
+      // One that the database will not have must not keep out the others; a database that is away keeps out all.
+      if (batch.length > 1 && !isConnectionLoss(error)) {
+        for (const entry of batch) await writeBatch([entry])
+        return
+      }
+      log.warn({ reason: reasonOf(error), messages: batch.length }, 'mail could not be stored, and its senders will try again')
+      for (const { reject } of batch) reject(error)
+      return
+    }
+    for (const { resolve } of batch) resolve()
+    wake('inbound')
+  }
+
+  return {
+    add: (message) =>
+      new Promise<void>((resolve, reject) => {
+        waiting.push({ message, resolve, reject })
+        writing ??= writeAll()
+      }),
+    settled: async () => {
+      await writing
+    },
+  }
+}
+
+function batchLength(waiting: Entry[]): number {
+  let bytes = 0
+  let count = 0
+  for (const { message } of waiting) {
+    bytes += message.raw.length
+    if (count > 0 && (bytes > maxBatchBytes || count === maxBatchRows)) break
+    count++
+  }
+  return count
+}
+
+/** The raw messages one after the other, in a place that is used again: one batch is under way at a time. */
+function createPacking(): (messages: SpooledMessage[]) => Buffer {
+  let place = Buffer.alloc(0)
+  return (messages) => {
+    const length = messages.reduce((sum, { raw }) => sum + raw.length, 0)
+    if (length > maxBatchBytes) return Buffer.concat(messages.map(({ raw }) => raw))
+    if (length > place.length) place = Buffer.allocUnsafeSlow(Math.min(2 * length, maxBatchBytes))
+    let at = 0
+    for (const { raw } of messages) at += raw.copy(place, at)
+    return place.subarray(0, at)
+  }
+}
+
+/** They travel as one value, cut up in the database: an array of them would be spelled out in hexadecimal. */
+function insertMessages(database: Database, messages: SpooledMessage[], packed: Buffer): Promise<number> {
+  let start = 1
+  const rows = messages.map(({ raw, ...row }) => {
+    const placed = { ...row, start, size: raw.length }
+    start += raw.length
+    return placed
+  })
+  return database.run`
+    insert into inbound_spool (id, received_at, peer, envelope_from, recipients, raw, next_attempt_at)
+    select id, received_at, peer, envelope_from, recipients, substring(${packed}::bytea from start for size), received_at
+    from json_to_recordset(${JSON.stringify(rows)})
+      as message (id uuid, received_at timestamptz, peer jsonb, envelope_from text, recipients text[], start integer, size integer)`
+}
