@@ -68,7 +68,9 @@ test('a complaint unsubscribes and suppresses; praise does nothing; a full mailb
 
 test('greetings, deliveries and tokens that were not made here are taken and change nothing', async () => {
   const { project, first } = await newSentPost(app)
-  const forged = { ...first, tokens: { ...first.tokens, return_path: `${first.tokens.return_path.slice(0, -2)}00` } }
+  const { return_path } = first.tokens
+  const changed = `${return_path.slice(0, -1)}${return_path.endsWith('0') ? '1' : '0'}`
+  const forged = { ...first, tokens: { ...first.tokens, return_path: changed } }
   const fromLink = { ...first, tokens: { ...first.tokens, return_path: first.tokens.click } }
   const delivered = JSON.stringify({ eventType: 'Delivery', mail: mailOf(first), delivery: {} })
   for (const Message of [

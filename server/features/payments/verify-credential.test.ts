@@ -24,7 +24,11 @@ const inRequest = (request: string, change: object): string =>
 
 /** What is done to a good credential, and what it is called then. */
 const altered: [string, string, (parts: Parts) => unknown][] = [
-  ['another id', 'invalid-challenge', (p) => ({ ...p, challenge: { ...p.challenge, id: `A${p.challenge.id.slice(1)}` } })],
+  [
+    'another id',
+    'invalid-challenge',
+    (p) => ({ ...p, challenge: { ...p.challenge, id: `${p.challenge.id.startsWith('A') ? 'B' : 'A'}${p.challenge.id.slice(1)}` } }),
+  ],
   ['a shorter id', 'invalid-challenge', (p) => ({ ...p, challenge: { ...p.challenge, id: p.challenge.id.slice(0, 20) } })],
   ['no id', 'invalid-challenge', (p) => ({ ...p, challenge: { ...p.challenge, id: '' } })],
   ['an id with padding', 'invalid-challenge', (p) => ({ ...p, challenge: { ...p.challenge, id: `${p.challenge.id}=` } })],

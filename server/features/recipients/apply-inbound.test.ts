@@ -22,7 +22,7 @@ const verp = ({ tokens }: TestRecipient) => `b+${tokens.return_path}@${host}`
 const forged = (recipient: TestRecipient): TestRecipient => ({
   ...recipient,
   tokens: Object.fromEntries(
-    Object.entries(recipient.tokens).map(([purpose, token]) => [purpose, `${token.slice(0, -2)}00`]),
+    Object.entries(recipient.tokens).map(([purpose, token]) => [purpose, `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`]),
   ) as DeliveryTokens,
 })
 const apply = (envelope_to: string, raw: Buffer | string, envelope_from = '') =>
