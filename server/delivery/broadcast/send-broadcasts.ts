@@ -44,7 +44,7 @@ export interface BroadcastSender {
 }
 
 const settleSize = 500
-const settleEveryMs = 250
+const settleEveryMs = 100
 const restMs = 500
 const stoppingLookMs = 20
 
