@@ -79,7 +79,7 @@ function endOfField(text: string, start: number): number {
 /** Words with one space before each: nothing to fold or to trim. So are most fields, and this is the cheapest way to see it. */
 const isOfWords = /^(?: [^ \t\r\n]+)+$/
 
-export function relaxedField(name: string, value: string): Field {
+function relaxedField(name: string, value: string): Field {
   const key = name.trimEnd().toLowerCase()
   if (isOfWords.test(value)) return { name: key, relaxed: `${key}:${value.slice(1)}` }
   const line = value.replace(/\r\n(?=[ \t])/g, '').replace(/[ \t]+/g, ' ')
