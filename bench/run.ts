@@ -1,4 +1,4 @@
-const names = ['import', 'http', 'page', 'start', 'compile', 'smtp', 'broadcast', 'emails', 'inbound', 'contacts']
+const names = ['import', 'http', 'page', 'start', 'compile', 'smtp', 'broadcast', 'emails', 'inbound', 'contacts', 'webhooks', 'waitlist']
 /** Only when asked for by name. */
 const long = ['broadcast-million']
 

@@ -16,7 +16,7 @@ const allowed: Record<string, string[]> = {
   operations: ['base', 'database', 'mail', 'blobs', 'jobs', 'features', 'delivery'],
   delivery: ['base', 'database', 'mail', 'events'],
   features: ['base', 'database', 'mail', 'blobs', 'events', 'delivery', 'jobs', 'operations'],
-  http: ['base', 'database', 'operations'],
+  http: ['base', 'database', 'events', 'operations'],
   site: ['base', 'database', 'delivery', 'features', 'operations'],
   roles: ['base', 'database', 'blobs', 'delivery', 'events', 'features', 'http', 'inbound', 'jobs', 'operations', 'site'],
   cli: ['base', 'database', 'blobs', 'delivery', 'features', 'http', 'inbound', 'jobs', 'operations', 'main.ts'],
@@ -34,21 +34,36 @@ const narrow: Record<string, RegExp> = {
   // The transport is one of the services that the program is made of.
   'operations → delivery': /^operations\/context\.ts$/,
   'operations → blobs': /^operations\/context\.ts$/,
+  // The document tells of every event.
+  'http → events': /^http\/openapi-webhooks\.ts$/,
   // Event data have the API's own shapes.
   'events → features': /^events\/catalogue\.ts$/,
 }
+
+/** What calls other servers over HTTP by itself: the guard, and files whose address the operator gave. All else calls through the guard. */
+const callers: Record<string, string> = {
+  'base/guarded-fetch/exchange.ts': 'the guard',
+  'base/guarded-fetch/connections.ts': 'the guard',
+  'blobs/s3-store.ts': 'BLOB_URL',
+  'cli/doctor-network.ts': 'this server itself',
+  'features/payments/stripe.ts': 'STRIPE_API_URL',
+}
+const calling = /import (?!type )[^;'"]*? from 'node:https?'|import\('node:https?'\)|(?:await|return|=>|=) (?:globalThis\.)?fetch\(/
+/** `fetch` is given to them: it is the guard. */
+const isGiven = /\bfetch: Fetch\b/
 
 const problems: string[] = []
 const imports = new Map<string, string[]>()
 
 for (const path of globSync('server/**/*.ts').filter((file) => !file.endsWith('.test.ts'))) {
   const file = relative('server', path)
-  const targets = [...readFileSync(path, 'utf8').matchAll(/(?:(?:import|export)\s+(type\s)?[^;'"]*?from\s+|import\()'(\.[^']+)'/g)].map(
-    (match) => ({
-      isType: match[1] !== undefined,
-      target: normalize(join(dirname(file), match[2] as string)),
-    }),
-  )
+  const text = readFileSync(path, 'utf8')
+  if (calling.test(text) && !isGiven.test(text) && !callers[file])
+    problems.push(`${file} calls over HTTP by itself: what somebody else has named goes through services.guardedFetch`)
+  const targets = [...text.matchAll(/(?:(?:import|export)\s+(type\s)?[^;'"]*?from\s+|import\()'(\.[^']+)'/g)].map((match) => ({
+    isType: match[1] !== undefined,
+    target: normalize(join(dirname(file), match[2] as string)),
+  }))
   imports.set(
     file,
     targets.filter(({ isType }) => !isType).map(({ target }) => target),
@@ -76,7 +91,7 @@ function check(file: string, target: string): void {
   const [, feature, inner] = target.split('/')
   const isOwn = from === 'features' && file.split('/')[1] === feature
   // `subscribers/subscriber.ts`: the noun itself, with shapes and pure rules.
-  const isShape = feature?.startsWith((inner ?? '').replace(/\.ts$/, '')) === true
+  const isShape = feature?.startsWith((inner ?? '').replace(/\.ts$/, '')) === true || target === 'features/inbox/inbox-email.ts'
   if (door === 'events → features' && !isShape) problems.push(`${file} imports ${target}: events take shapes from features, nothing else`)
   if (!isOwn && !isShape && inner !== 'index.ts')
     problems.push(`${file} imports ${target}: other features are entered through ${feature}/index.ts`)

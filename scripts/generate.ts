@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { readConfig, settings } from '../server/base/config.ts'
-import { catalogue } from '../server/events/catalogue.ts'
+import { catalogue, eventTypes } from '../server/events/catalogue.ts'
 import { openApiDocument } from '../server/http/openapi.ts'
+import { eventExample } from '../server/http/openapi-webhooks.ts'
 import { allOperations } from '../server/operations/all-operations.ts'
 
 /**
@@ -51,16 +52,29 @@ ${rows.join('\n')}
 function eventsPage(): string {
   const rows = Object.entries(catalogue).map(
     ([type, { when, data }]) =>
-      `| \`${type}\` | ${when} | ${Object.keys(data.shape)
+      `| [\`${type}\`](#${type.replace('.', '')}) | ${when} | ${Object.keys(data.shape)
         .map((field) => `\`${field}\``)
         .join(', ')} |`,
   )
+  const examples = eventTypes.map((type) => `### ${type}\n\n\`\`\`json\n${JSON.stringify(eventExample(type), null, 2)}\n\`\`\`\n`)
   return `# Events
 
-Every change of state writes an event in its own transaction. This page is made from \`server/events/catalogue.ts\` by \`npm run generate\`.
+Every change of state writes an event in its own transaction. Webhooks and the live stream (\`GET /v1/events/stream\`) tell them in this form; \`openapi.json\`
+has the schema of each under \`webhooks\`. This page is made from \`server/events/catalogue.ts\` by \`npm run generate\`.
 
 | Event | Fires when | Data |
 |---|---|---|
 ${rows.join('\n')}
-`
+
+The ids come first, then the thing itself as the API shows it, as it is after what happened. Events are not cut down to what changed, and fields may be added.
+
+- \`email\` is null in events about a copy of a post: a million readers would be told a million times what the ids say.
+- \`email.received\` has both bodies, up to 64 kB together, and \`truncated\` when something did not fit. They are in it while a webhook or a stream listens to the type
+  (and half a second later than it began to); otherwise \`text_body\` and \`html_body\` are left out.
+- Of recipients of a post, \`email.sent\`, \`email.delivered\`, \`email.opened\` and \`email.clicked\` are written only while something in the project listens.
+- Events that were written before an upgrade have the fields of their time.
+
+## Examples
+
+${examples.join('\n')}`
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { type Clock, systemClock } from './base/clock.ts'
 import { type Config, ConfigError } from './base/config.ts'
 import { reasonOf } from './base/errors.ts'
+import { createGuardedFetch } from './base/guarded-fetch/index.ts'
 import type { Log } from './base/log.ts'
 import { portProblem } from './base/port.ts'
 import { createSecrets, loadSecretKey } from './base/secrets.ts'
@@ -78,7 +79,13 @@ export async function startPosthaste({ config, log, clock = systemClock, server,
     stops.push(() => compiler.stop())
     const reader = createMailReader()
     stops.push(() => reader.stop())
-    const services: Services = { database, clock, log, config, secrets, jobs, transport, signers, compiler, reader, blobs }
+    const guardedFetch = createGuardedFetch({
+      dnsServers: config.DNS_SERVERS,
+      ports: config.WEBHOOK_PORTS,
+      isPrivateAllowed: config.ALLOW_PRIVATE_WEBHOOKS,
+    })
+    stops.push(async () => guardedFetch.close())
+    const services: Services = { database, clock, log, config, secrets, jobs, transport, signers, compiler, reader, blobs, guardedFetch }
 
     const has = (role: Config['ROLES'][number]) => config.ROLES.includes(role)
     if (has('consumers')) stops.push(await startConsumersRole(services))

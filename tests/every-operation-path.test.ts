@@ -19,7 +19,7 @@ import { startApp } from './support/posthaste.ts'
 import { speaking, type TestProject } from './support/project.ts'
 
 /** What comes in the path, the query and the method, for every operation. */
-const app = await startApp()
+const app = await startApp({ ALLOW_PRIVATE_WEBHOOKS: 'true' })
 let project: TestProject
 let fixtures: Fixtures
 before(async () => {
@@ -62,7 +62,9 @@ for (const operation of allOperations) {
       const own = fixtures[kindOf(operation, param)] as string
       // A mail that was sent is an e-mail of the mailbox, too.
       const [right, alsoRight] = [kindOf(operation, param), operation.id.startsWith('inbox.') ? 'eml' : 'email']
-      const others = Object.entries(fixtures).filter(([kind]) => ![right, alsoRight, 'email'].includes(kind))
+      // A waitlist is a list, too.
+      const lists = own.startsWith('lst_') ? ['lst', 'waitlist'] : []
+      const others = Object.entries(fixtures).filter(([kind]) => ![right, alsoRight, 'email', ...lists].includes(kind))
       const similar = [own.toUpperCase(), `${own}x`, own.slice(0, -1), `%20${own}`, `${own}%0a`].filter(
         (part) => part.toLowerCase() !== own || /_/.test(own),
       )

@@ -75,6 +75,8 @@ test('each event of a recipient is told once, with all that is known of the mail
   for (const type of ['email.sent', 'email.delivered'])
     assert.deepEqual(addressesIn(told, type), ['reader-1@example.org', 'reader-3@example.org'])
   assert.deepEqual(addressesIn(told, 'email.bounced'), ['reader-2@example.org'])
+  const bounce = { kind: 'hard', smtp_code: 550, enhanced_code: '5.1.1', reason: 'The mailbox does not exist' }
+  assert.deepEqual(ofType(told, 'email.bounced')[0]?.data.bounce, bounce)
 
   const [person] = (await project.get(`/lists/${list.id}/subscribers?search=reader-1`)).body
   const [contact] = (await project.get('/contacts?search=reader-1')).body
@@ -91,6 +93,7 @@ test('each event of a recipient is told once, with all that is known of the mail
     message_id: `${formatId('dlv', first.id)}@posthaste.test`,
     tag: null,
     metadata: {},
+    email: null,
   }
   const ofFirst = (events: Told) => events.find(({ data }) => data.to === first.email)?.data
   assert.deepEqual(ofFirst(ofType(told, 'email.sent')), expected)
@@ -103,8 +106,8 @@ test('each event of a recipient is told once, with all that is known of the mail
   await seenIn(project, 4)
   const seen = await project.eventsWithData()
   assert.deepEqual(lists(seen), { 'email.opened': 2, 'email.clicked': 1 }, 'twice by a person; the machine is no event')
-  assert.deepEqual(ofType(seen, 'email.opened')[0]?.data, expected)
-  assert.deepEqual(ofType(seen, 'email.clicked')[0]?.data, { ...expected, url: 'https://example.org/a' })
+  assert.deepEqual(ofType(seen, 'email.opened')[0]?.data, { ...expected, is_machine: false })
+  assert.deepEqual(ofType(seen, 'email.clicked')[0]?.data, { ...expected, url: 'https://example.org/a', is_machine: false })
 })
 
 test('nobody asked: only what is few is told', async () => {

@@ -30,8 +30,13 @@ const proxyList = commaList.pipe(
   z.array(z.string().refine((text) => text === '*' || isIP(text) !== 0, 'must be IP addresses with commas between them, or *')),
 )
 const networkList = commaList.pipe(z.array(z.string().refine(isNetwork, 'must be IP addresses or networks with commas between them')))
+const serverList = commaList.pipe(z.array(z.string().refine(isServer, 'must be IP addresses, or address:port, with commas between them')))
 const rolesList = commaList.pipe(
   z.array(z.enum(roles, { error: `must be some of ${roles.join(', ')}` })).min(1, 'must name at least one role'),
+)
+const portRange = 'must be ports from 1 to 65535, with commas between them'
+const portList = commaList.pipe(
+  z.array(z.coerce.number<string>({ error: portRange }).int(portRange).min(1, portRange).max(65535, portRange)).min(1, portRange),
 )
 const secondsList = commaList.pipe(z.array(z.coerce.number<string>().min(0)).min(1))
 
@@ -41,6 +46,12 @@ const origin = url.refine(
   'must be an origin without a path, like https://id.example.com (unset, it is PUBLIC_URL)',
 )
 const apiUrl = url.refine((text) => /^[^?#]+\/v1$/.test(text), 'must end with /v1, the version of the API')
+
+/** `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`. */
+function isServer(text: string): boolean {
+  const [, bracketed, plain = ''] = /^(?:\[(.+)\](?::\d{1,5})?|(.+?)(?::\d{1,5})?)$/.exec(text) ?? []
+  return isIP(text) !== 0 || (bracketed === undefined ? isIP(plain) === 4 : isIP(bracketed) === 6)
+}
 
 /** `192.0.2.1` or `192.0.2.0/24`. */
 function isNetwork(text: string): boolean {
@@ -213,7 +224,7 @@ export const settings = {
       'How fast posts may go to the recipients’ domains, whichever way mail leaves: `gmail.com=20/s,5; *=50/s` is 20 a second and at most 5 at once to gmail.com, and 50 a second to each other domain. For each process that sends.',
   }),
   DNS_SERVERS: setting({
-    schema: commaList,
+    schema: serverList,
     default: '',
     default_text: 'the system’s',
     about: 'Comma-separated DNS servers (`address` or `address:port`) for look-ups.',
@@ -289,15 +300,34 @@ export const settings = {
     default_text: '`30`; `1000` on localhost',
     about: 'How many OAuth apps may register themselves from one network address in an hour.',
   }),
+  JOINS_PER_HOUR: setting({
+    schema: positive,
+    default: (s) => (isLocal(s) ? '1000' : '30'),
+    default_text: '`30`; `1000` on localhost',
+    about: 'How many may join a waitlist from one network address, or through the key of one other project, in an hour.',
+  }),
+  DISPOSABLE_DOMAINS: setting({
+    schema: commaList.pipe(z.array(domain.transform((text) => text.toLowerCase()))),
+    default: '',
+    default_text: 'none beside the well-known ones',
+    about: 'Comma-separated domains of throw-away mailboxes, beside those that are known: their addresses cannot join.',
+  }),
   ALLOW_PRIVATE_WEBHOOKS: setting({
     schema: flag,
     default: 'false',
-    about: 'Lets webhooks, and the look at what an OAuth app publishes about itself, reach private addresses, for development.',
+    about:
+      'Lets webhooks, and the look at what an OAuth app publishes about itself, reach private addresses, on any port and without TLS, for development.',
+  }),
+  WEBHOOK_PORTS: setting({
+    schema: portList,
+    default: '443,8443',
+    about: 'Comma-separated ports that the addresses of webhooks and of what OAuth apps publish may name.',
   }),
   WEBHOOK_BACKOFF_SECONDS: setting({
     schema: secondsList,
     default: '30,300',
-    about: `Waits before the second and third webhook attempt.${later('webhooks')}`,
+    about:
+      'Waits before the second, third, … attempt to deliver an event to a webhook, each made longer or shorter by up to a fifth. There is one attempt more than waits.',
   }),
   STRIPE_SECRET_KEY: setting({ schema: z.string().min(1), default: null, about: 'Key of the Stripe account.' }),
   STRIPE_PROFILE: setting({

@@ -29,6 +29,8 @@ export type IdPrefix =
   | 'eml'
   | 'cal'
   | 'thr'
+  | 'whk'
+  | 'whd'
 
 export type UserId = Id<'usr'>
 export type ProjectId = Id<'prj'>
@@ -48,6 +50,8 @@ export type BroadcastId = Id<'brd'>
 export type DeliveryId = Id<'dlv'>
 export type EventId = Id<'evt'>
 export type MessageId = Id<'msg'>
+export type WebhookId = Id<'whk'>
+export type WebhookDeliveryId = Id<'whd'>
 
 /** Random bytes are drawn 512 ids at a time: one system call per id would dominate a million-row import. */
 const pool = Buffer.alloc(8 * 512)

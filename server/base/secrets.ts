@@ -17,14 +17,22 @@ import { OperatorError } from './errors.ts'
  * What is signed with SECRET_KEY. Each purpose has a key of its own, so that a token made for one can never pass for another.
  * A token is `version.payload.signature`, all base64url: short enough for a mail link, opaque to its reader.
  */
-export type TokenPurpose = 'known_browser' | 'confirm' | 'unsubscribe' | 'invite' | 'post_approval'
+export type TokenPurpose =
+  | 'known_browser'
+  | 'confirm'
+  | 'unsubscribe'
+  | 'invite'
+  | 'post_approval'
+  | 'waitlist'
+  | 'waitlist_accept'
+  | 'join_form'
 /** Tokens that must fit into the local part of an address have forms of their own, with shorter signatures: see delivery-token.ts and reply-token.ts. */
 export type ShortTokenPurpose = 'delivery' | 'reply'
 
 /** What is kept in the database and must not be readable there. */
-export type SealPurpose = 'oauth' | 'dkim'
+export type SealPurpose = 'oauth' | 'dkim' | 'webhook'
 /** What is compared, not read: short codes and challenge ids. */
-export type MacPurpose = 'email_code' | 'payment_challenge' | 'oauth_cookies' | 'oauth_signing_key'
+export type MacPurpose = 'email_code' | 'payment_challenge' | 'oauth_cookies' | 'oauth_signing_key' | 'waitlist_person' | 'waitlist_peer'
 
 export interface Secrets {
   sign(purpose: TokenPurpose, payload: Buffer): string

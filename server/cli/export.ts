@@ -19,8 +19,8 @@ export async function exportSubscribers({ list: wanted, out = '-' }: { list: str
         yield chunk
       }
     }
-    await writeWhole(out, (output) =>
-      pipeline(exportCsv(database, { project_id: list.project_id, list_id: list.id }), counted, output, { end: out !== '-' }),
+    await writeWhole(out, async (output) =>
+      pipeline(await exportCsv(database, { project_id: list.project_id, list_id: list.id }), counted, output, { end: out !== '-' }),
     ).finally(progress.end)
     if (out !== '-') console.error(`Wrote ${megabytes(bytes)} to ${out}.`)
   })

@@ -7,6 +7,7 @@ import type { BroadcastKey, BroadcastSource } from './broadcast/broadcast.ts'
 import { senderDomainOf } from './warm-up.ts'
 
 export type { BroadcastSource } from './broadcast/broadcast.ts'
+export { addingToHours, hourOf } from './broadcast/hours.ts'
 export { contactValues } from './broadcast/merge-values.ts'
 export { removeDeliveries } from './broadcast/retention.ts'
 export { countedSingleMail, senderDomainOf, startWarmUp } from './warm-up.ts'

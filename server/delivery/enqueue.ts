@@ -35,6 +35,20 @@ export async function enqueueMessage(
   return id
 }
 
+/** Many of one kind for one list, in one statement. */
+export async function enqueueMessages(
+  tx: Transaction,
+  { project_id, kind, list_id, mails }: { project_id: ProjectId; kind: string; list_id: ListId; mails: NewMessage['mail'][] },
+): Promise<void> {
+  if (mails.length === 0) return
+  await tx.run`
+    insert into messages (project_id, id, kind, list_id, is_secret, recipient, recipient_key, mail, next_attempt_at, created_at)
+    select ${project_id}, id, ${kind}, ${list_id}, false, recipient, recipient_key, mail, least(now(), ${tx.now}::timestamptz), ${tx.now}
+    from unnest(${mails.map(() => newId<'msg'>())}::uuid[], ${mails.map(({ to }) => to)}::text[], ${mails.map(({ to }) => keyOf(to))}::text[],
+      ${mails.map((mail) => JSON.stringify(mail))}::jsonb[]) as one (id, recipient, recipient_key, mail)`
+  tx.afterCommit(() => wake('messages'))
+}
+
 /** How many messages of a kind were meant for an address since then, or by a project, or both. */
 export async function countMessages(
   tx: Transaction,

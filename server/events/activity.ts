@@ -28,6 +28,13 @@ interface ListKey {
   list_id: ListId
 }
 
+/** A row of the outbox that belongs into a feed. */
+interface Filed {
+  row: EventRow
+  newest: PublishedEvent
+  list_id: ListId
+}
+
 const feedLimit = 200
 
 const shown: EventType[] = [
@@ -61,23 +68,36 @@ export const activityConsumer: Consumer = {
   types: shown,
   async handle(tx, rows) {
     // The events of one row differ in whom they are about, never in the list: the newest tells the row's list and what it counts as.
-    const filed = rows.flatMap((row) => {
+    const filed = rows.flatMap((row): Filed[] => {
       const newest = eventsOf(row, 1)[0]
-      return newest && typeof newest.data.list_id === 'string' ? [{ row, newest }] : []
+      return newest && typeof newest.data.list_id === 'string'
+        ? [{ row, newest, list_id: parseId('lst', newest.data.list_id) as ListId }]
+        : []
     })
-    for (const ofList of Map.groupBy(filed, ({ newest }) => newest.data.list_id).values()) {
-      if (!(await isStillThere(tx, toRow(ofList[0]!.newest)))) continue // a group has at least one
-      const items = ofList.slice(-feedLimit).flatMap(({ row }) => eventsOf(row, feedLimit))
-      await insertItems(tx, items.slice(-feedLimit).map(toRow))
-      await addCounts(tx, ofList)
-    }
+    if (filed.length === 0) return
+    const there = new Set((await holdLists(tx, filed)).map(({ project_id, id }) => `${project_id} ${id}`))
+    const ofLists = Map.groupBy(filed, ({ row, list_id }) => `${row.project_id} ${list_id}`)
+    const known = [...ofLists].filter(([key]) => there.has(key)).map(([, ofList]) => ofList)
+    if (known.length === 0) return
+    await insertItems(tx, known.flatMap(newestItems))
+    await addCounts(tx, known.flat())
   },
 }
 
 /** A list that was purged meanwhile must not come back as rows. The lock lets a deletion, and its purge, come after what is filed here. */
-const isStillThere = async (tx: Transaction, key: ListKey): Promise<boolean> =>
-  (await tx.first`select 1 from lists where project_id = ${key.project_id} and id = ${key.list_id} and deleted_at is null for share`) !==
-  null
+const holdLists = (tx: Transaction, filed: Filed[]) => tx.many<{ project_id: ProjectId; id: ListId }>`
+  select l.project_id, l.id from lists l
+  where (l.project_id, l.id) in (
+      select * from unnest(${filed.map(({ row }) => row.project_id)}::uuid[], ${filed.map(({ list_id }) => list_id)}::uuid[]))
+    and l.deleted_at is null
+  order by l.project_id, l.id for share`
+
+/** Rows come in the order of their commits, and the feed shows them in the order of their times: a long import is older than it seems. */
+function newestItems(ofList: Filed[]): FiledRow[] {
+  const byTime = ofList.toSorted((a, b) => a.row.created_at.getTime() - b.row.created_at.getTime() || (a.row.id < b.row.id ? -1 : 1))
+  const items = byTime.slice(-feedLimit).flatMap(({ row }) => eventsOf(row, feedLimit))
+  return items.slice(-feedLimit).map(toRow)
+}
 
 /** Files what has been published so far, so that the feed shows it. */
 export const consumeActivity = (database: Database): Promise<void> => catchUp(database, activityConsumer)
@@ -108,21 +128,19 @@ const insertItems = (tx: Transaction, rows: FiledRow[]) => tx.run`
     email text, subject text, post_id uuid, subscriber_id uuid, email_id uuid, message_id text)
   on conflict do nothing`
 
-async function addCounts(tx: Transaction, filed: { row: EventRow; newest: PublishedEvent }[]): Promise<void> {
-  for (const [hour, ofHour] of Map.groupBy(filed, ({ row }) => new Date(row.created_at).setUTCMinutes(0, 0, 0))) {
-    const counts: Record<WeekCount, number> = { subscribed: 0, unsubscribed: 0, replies: 0 }
-    for (const { row, newest } of ofHour) {
-      const counted = weekCountOf(newest)
-      if (counted) counts[counted] += row.item_count
-    }
-    if (counts.subscribed + counts.unsubscribed + counts.replies === 0) continue
-    const { project_id, list_id } = toRow(ofHour[0]!.newest) // a group has at least one
-    await tx.run`
-      insert into list_activity_hours as h (project_id, list_id, hour, subscribed, unsubscribed, replies)
-      values (${project_id}, ${list_id}, ${new Date(hour)}, ${counts.subscribed}, ${counts.unsubscribed}, ${counts.replies})
-      on conflict (project_id, list_id, hour) do update set subscribed = h.subscribed + excluded.subscribed,
-        unsubscribed = h.unsubscribed + excluded.unsubscribed, replies = h.replies + excluded.replies`
-  }
+async function addCounts(tx: Transaction, filed: Filed[]): Promise<void> {
+  const counted = filed.flatMap(({ row, newest, list_id }) => {
+    const what = weekCountOf(newest)
+    return what ? [{ project_id: row.project_id, list_id, at: row.created_at, [what]: row.item_count }] : []
+  })
+  if (counted.length === 0) return
+  await tx.run`
+    insert into list_activity_hours as h (project_id, list_id, hour, subscribed, unsubscribed, replies)
+    select project_id, list_id, date_trunc('hour', at, 'UTC') as hour, coalesce(sum(subscribed), 0), coalesce(sum(unsubscribed), 0), coalesce(sum(replies), 0)
+    from json_to_recordset(${JSON.stringify(counted)}) as counted (project_id uuid, list_id uuid, at timestamptz, subscribed bigint, unsubscribed bigint, replies bigint)
+    group by project_id, list_id, hour order by project_id, list_id, hour
+    on conflict (project_id, list_id, hour) do update set subscribed = h.subscribed + excluded.subscribed,
+      unsubscribed = h.unsubscribed + excluded.unsubscribed, replies = h.replies + excluded.replies`
 }
 
 export const activityFeed = (db: Queryable, key: ListKey, limit: number) => db.many<ActivityRow>`

@@ -32,6 +32,6 @@ test('every event says when it fires, and its data can go on the wire', () => {
   }
 })
 
-test('post.sent carries what the contract shows', () => {
-  assert.deepEqual(Object.keys(catalogue['post.sent'].data.shape), ['post_id', 'list_id', 'subject'])
+test('post.sent carries what the contract shows, and the post', () => {
+  assert.deepEqual(Object.keys(catalogue['post.sent'].data.shape), ['post_id', 'list_id', 'subject', 'post'])
 })

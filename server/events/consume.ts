@@ -13,6 +13,10 @@ export interface Consumer {
   name: string
   /** What it wants to hear of; the rest passes by unread. */
   types: readonly EventType[]
+  /** False for one that needs to know only what happened: the data of a bulk row can be a megabyte. */
+  readsData?: false
+  /** Where one that this database has not seen before begins: with what is kept, or with what comes from now on. */
+  begins?: 'now'
   handle(tx: Transaction, rows: EventRow[]): Promise<void>
 }
 
@@ -30,7 +34,7 @@ export function consumeBatch(database: Database, consumer: Consumer, { waits = f
     const cursor = await tx.first<{ transaction_id: string; position: number }>`
       select transaction_id::text, position from event_consumers where name = ${consumer.name} for update ${waits ? nothing : sql`skip locked`}`
     if (!cursor) return 0
-    const rows = await readAfter(tx, cursor, consumer.types)
+    const rows = await readAfter(tx, cursor, consumer.readsData === false ? [] : consumer.types)
     const last = rows.at(-1)
     if (!last) return 0
     const wanted = rows.filter((row) => consumer.types.includes(row.type))
@@ -95,7 +99,10 @@ const readAfter = (tx: Transaction, cursor: { transaction_id: string; position: 
 
 /** Runs every consumer until stopped, each at its own pace: a slow one holds up none of the others. */
 export async function startConsumers(database: Database, log: Log, consumers: Consumer[]): Promise<Loop[]> {
-  for (const { name } of consumers) await database.run`insert into event_consumers (name) values (${name}) on conflict do nothing`
+  for (const { name, begins } of consumers)
+    await database.run`
+      insert into event_consumers (name, transaction_id)
+      values (${name}, ${begins === 'now' ? sql`pg_snapshot_xmin(pg_current_snapshot())` : sql`'0'`}) on conflict do nothing`
   return consumers.map((consumer) =>
     startLoop({
       name: `consumer ${consumer.name}`,

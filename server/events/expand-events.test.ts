@@ -41,6 +41,20 @@ test('a bulk is filled in from its template, at every depth, and what looks like
   )
 })
 
+test('a number comes out as one', () => {
+  const items = {
+    template: { code: '$#0', words: asShared('$#0') },
+    rows: [['550'], [null]],
+  }
+  assert.deepEqual(
+    eventsOf(rowOf({ items })).map((event) => event.data),
+    [
+      { code: 550, words: '$#0' },
+      { code: null, words: '$#0' },
+    ],
+  )
+})
+
 test('words that are shared and begin like a place in the values are taken as they are', () => {
   for (const words of ['$0', '$9 off', '$$', '$', 'plain', '']) {
     const row = rowOf({ items: { template: { words: asShared(words), n: '$0' }, rows: [['x']] }, data: null })

@@ -43,7 +43,11 @@ function fill(template: unknown, row: (string | null)[]): unknown {
   return Object.fromEntries(Object.entries(template).map(([key, value]) => [key, fill(value, row)]))
 }
 
-function fillText(template: string, row: (string | null)[]): string | null {
+function fillText(template: string, row: (string | null)[]): string | number | null {
   if (template.startsWith('$$')) return template.slice(1)
+  if (template.startsWith('$#')) {
+    const number = row[Number(template.slice(2))] ?? null
+    return number === null ? null : Number(number)
+  }
   return template.startsWith('$') ? (row[Number(template.slice(1))] ?? null) : template
 }

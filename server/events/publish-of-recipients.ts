@@ -10,7 +10,7 @@ import {
   type SubscriberId,
 } from '../base/ids.ts'
 import type { Queryable, Transaction } from '../database/database.ts'
-import type { EventType } from './catalogue.ts'
+import type { EventData, EventType } from './catalogue.ts'
 import { asShared, type Bulk, type BulkOfType, publishBulks } from './publish.ts'
 
 /** One recipient's copy of a broadcast, as the ledger has it. */
@@ -23,11 +23,12 @@ export interface Copy {
   email: string
 }
 
-/** What became of copies. `url`: the link that was followed. */
+/** What became of copies. `url`: the link that was followed. `bounce`: why it did not arrive. */
 export interface CopyEvent<Type extends EventType = EventType & `email.${string}`> {
   type: Type
   copy: Copy
   url?: string
+  bounce?: EventData<'email.bounced'>['bounce']
 }
 
 /**
@@ -69,7 +70,7 @@ const findSources = (db: Queryable, events: CopyEvent[]) => db.many<Source>`
 
 /** The same data that `recipientEventData` gives of one recipient. */
 function bulkOf(source: Source, events: CopyEvent[], known: Map<Copy, string[]>): Bulk {
-  const hasUrl = events.some(({ url }) => url !== undefined)
+  const extra = extraOf(events)
   return {
     template: {
       email_id: '$0',
@@ -84,13 +85,43 @@ function bulkOf(source: Source, events: CopyEvent[], known: Map<Copy, string[]>)
       message_id: '$4',
       tag: null,
       metadata: {},
-      ...(hasUrl ? { url: '$5' } : {}),
+      // Each has the whole of what it tells: there is nothing more of a copy to be shown.
+      email: null,
+      ...extra.template,
     },
-    rows: events.map(({ copy, url }) => {
-      const words = known.get(copy) ?? wordsOf(source, copy)
-      known.set(copy, words)
-      return hasUrl ? [...words, url ?? null] : words
+    rows: events.map((event) => {
+      const words = known.get(event.copy) ?? wordsOf(source, event.copy)
+      known.set(event.copy, words)
+      return extra.words ? [...words, ...extra.words(event)] : words
     }),
+  }
+}
+
+interface Extra {
+  template: object
+  /** What differs beside what differs anyway, from the fifth place on. */
+  words?(event: CopyEvent): (string | null)[]
+}
+
+/** What some types have and others have not. The events of a bulk are of one type. */
+function extraOf([first]: CopyEvent[]): Extra {
+  switch (first?.type) {
+    case 'email.opened':
+      return { template: { is_machine: false } }
+    case 'email.clicked':
+      return { template: { url: '$5', is_machine: false }, words: ({ url }) => [url ?? null] }
+    case 'email.bounced':
+      return {
+        template: { bounce: { kind: '$5', smtp_code: '$#6', enhanced_code: '$7', reason: '$8' } },
+        words: ({ bounce }) => [
+          bounce?.kind ?? 'soft',
+          bounce?.smtp_code?.toString() ?? null,
+          bounce?.enhanced_code ?? null,
+          bounce?.reason ?? null,
+        ],
+      }
+    default:
+      return { template: {} }
   }
 }
 

@@ -39,11 +39,16 @@ test('a rollback leaves no event, and rouses nobody', async () => {
 
 test('the data go in as they go on the wire, and nothing undeclared with them', async () => {
   const [project, group] = [newId<'prj'>(), newId<'grp'>()]
-  const data = { contact_group_id: group, name: 'Friends', secret: 'no' } as EventData<'contact_group.created'>
+  const told = { id: group, name: 'Friends', contact_count: 0, created_at: new Date(0), updated_at: new Date(0) }
+  const data = { contact_group_id: group, name: 'Friends', contact_group: told, secret: 'no' } as EventData<'contact_group.created'>
   await database.transaction((tx) => publish(tx, project, 'contact_group.created', data))
   const row = await database.first<{ data: object; items: null; item_count: number; created_at: Date }>`
     select * from events where project_id = ${project}`
-  assert.deepEqual(row?.data, { contact_group_id: formatId('grp', group), name: 'Friends' })
+  assert.deepEqual(row?.data, {
+    contact_group_id: formatId('grp', group),
+    name: 'Friends',
+    contact_group: { ...told, id: formatId('grp', group), created_at: '1970-01-01T00:00:00.000Z', updated_at: '1970-01-01T00:00:00.000Z' },
+  })
   assert.deepEqual([row?.items, row?.item_count], [null, 1])
 })
 

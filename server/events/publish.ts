@@ -48,7 +48,7 @@ export function publishing(tx: Transaction): Fragment {
 
 /**
  * Thousands of events of one type as one row: what they share is said once, in the form it has on the wire, with `$0`, `$1`, … where
- * they differ. Words that somebody else chose may begin with a `$` of their own: they are passed through `asShared`. Consumers see single
+ * they differ (`$#2` where it is a number). Words that somebody else chose may begin with a `$` of their own: they are passed through `asShared`. Consumers see single
  * events (`expand-events.ts`).
  */
 export interface Bulk {

@@ -4,6 +4,7 @@ import { validate } from 'mppx/discovery'
 import { startApp } from '../../tests/support/posthaste.ts'
 import { speaking } from '../../tests/support/project.ts'
 import { sendRaw } from '../../tests/support/raw-http.ts'
+import { eventTypes } from '../events/catalogue.ts'
 import { allOperations } from '../operations/all-operations.ts'
 
 const urls = { API_URL: 'https://api.example.com/mail/v1', AUTH_URL: 'https://id.example.com/' }
@@ -21,6 +22,7 @@ interface Document {
   info: { version: string }
   servers: { url: string }[]
   paths: Record<string, Record<string, Described> & { servers?: { url: string }[] }>
+  webhooks: Record<string, { post: Described }>
   components: Record<string, Record<string, unknown>>
 }
 
@@ -60,6 +62,25 @@ test('every operation is in it, with its parameters, its success and its errors,
   const all = Object.values(document.paths).flatMap(({ servers: _servers, ...methods }) => Object.values(methods))
   assert.equal(all.length, described.size)
   assert.equal(new Set(all.map((one) => one.operationId)).size, all.length)
+})
+
+test('every event is in it, with the headers that it is sent with and an example', () => {
+  assert.deepEqual(Object.keys(document.webhooks), eventTypes)
+  const sent = ['X-Service-Event', 'X-Service-Signature', 'X-Service-Delivery-Id', 'webhook-id', 'webhook-timestamp', 'webhook-signature']
+  const parameters = document.components.parameters as Record<string, { name: string }>
+  assert.deepEqual(
+    Object.values(parameters).map(({ name }) => name),
+    sent,
+  )
+  for (const [type, { post }] of Object.entries(document.webhooks)) {
+    assert.equal(post.parameters.length, sent.length, type)
+    assert.ok(post.requestBody, type)
+    type Content = { schema: { required: string[] }; example: { type: string } }
+    const { schema, example } = post.requestBody.content['application/json'] as Content
+    assert.deepEqual(schema.required, ['id', 'type', 'created_at', 'data'])
+    assert.equal(example.type, type)
+    assert.deepEqual(Object.keys(post.responses), ['410', '2XX', 'default'])
+  }
 })
 
 test('what agents ask for needs no key, and is answered in their envelope', () => {

@@ -1,26 +1,30 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { Config } from '../base/config.ts'
 import { type ErrorCode, statusOf } from '../base/errors.ts'
 import { scopes, scopeWords } from '../operations/context.ts'
 import { fileTypeOf, type Operation } from '../operations/define-operation.ts'
 import { payableHeaders, payableParameters, paymentInfo, paymentProblemSchema, paymentRequired } from './openapi-payment.ts'
+import { type Json, toJsonSchema } from './openapi-schema.ts'
+import { webhookParameters, webhooksOf } from './openapi-webhooks.ts'
 
 /** The interface description, made from the operations themselves: it cannot drift from what is served. */
 const apiVersion = '1.0.0'
 
-type Json = Record<string, unknown>
-
 const tags: Record<string, string> = {
   lists: 'Audiences: newsletters, waitlists and announcement lists',
   subscribers: 'The people on a list',
+  waitlists: 'Lists on which people stand in line: joining, referring, inviting',
   deliveries: 'Who got a post, who did not, and why',
   posts: 'What is written, sent to a list and shown on its site',
+  stats: 'How many there are, what was sent to them, and what they did with it',
   contacts: 'A person across all lists of the project',
   contact_groups: 'Contacts put together under a name',
   mailboxes: 'Addresses that take mail: for good, for a while, or to pass it on',
   inbox: 'The e-mails of a mailbox: to wait for, read and answer',
   emails: 'Single e-mails: receipts, notices, codes',
   calendar_events: 'What mailboxes were invited to by mail',
+  events: 'What happens in the project, as it happens',
+  webhooks: 'Endpoints of yours that are told of events',
   suppressions: 'Addresses that get no more mail from this project',
   tokens: 'API keys',
   apps: 'Apps that members have let in',
@@ -70,7 +74,8 @@ export function openApiDocument(operations: Operation[], config: Pick<Config, 'A
     const described = { ...describe(operation, components), ...(isSold ? { 'x-payment-info': paymentInfo } : {}) }
     Object.assign(paths[operation.path] as Json, { [operation.method.toLowerCase()]: described })
   }
-  const used = new Set(operations.map(tagOf))
+  const webhooks = webhooksOf(components)
+  const used = new Set([...operations.map(tagOf), 'webhooks'])
   return {
     openapi: '3.1.1',
     info: {
@@ -85,10 +90,12 @@ export function openApiDocument(operations: Operation[], config: Pick<Config, 'A
     security: [{ bearerAuth: [] }],
     tags: [...used].map((name) => ({ name, description: tags[name] ?? name })),
     paths,
+    webhooks,
     components: {
       schemas: { ...components, Error: errorSchema, AgentError: agentErrorSchema, PaymentProblem: paymentProblemSchema },
       responses: Object.fromEntries([...new Set(operations.flatMap(errorCodesOf))].map((code) => [code, errorOf(code)])),
       headers: rateHeaders,
+      parameters: webhookParameters,
       securitySchemes: {
         bearerAuth: {
           type: 'http',
@@ -240,16 +247,4 @@ const errorResponse = (description: string, schema: 'Error' | 'AgentError' = 'Er
 function errorOf(code: ErrorCode): Json {
   const { headers, ...response } = errorResponse(errorText[code] ?? code)
   return { ...response, headers: { ...(headers as Json), ...(code === 'unauthorized' ? unauthorizedHeader : {}) } }
-}
-
-/** The schema as it is on the wire. Schemas with an id of their own become components, said once. */
-function toJsonSchema(schema: z.ZodType, components: Json): Json {
-  const made = z.toJSONSchema(z.object({ it: schema }), { io: 'input', unrepresentable: 'any' })
-  const text = JSON.stringify(made).replaceAll('#/$defs/', '#/components/schemas/')
-  const { properties, $defs = {} } = JSON.parse(text) as { properties: { it: Json }; $defs?: Json }
-  for (const [name, definition] of Object.entries($defs)) {
-    const { id: _id, ...rest } = definition as Json
-    components[name] = rest
-  }
-  return properties.it
 }

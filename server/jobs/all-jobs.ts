@@ -10,17 +10,23 @@ import { prunePayments, settlePayments } from '../features/payments/index.ts'
 import { eraseTraces } from '../features/personal-data/index.ts'
 import { purgeProject } from '../features/projects/index.ts'
 import { pruneSignIns } from '../features/sessions/index.ts'
+import { mailInvitations, tendWaitlists } from '../features/waitlists/index.ts'
+import { pruneWebhookDeliveries, purgeWebhook } from '../features/webhooks/index.ts'
 import { cleanUp } from './clean-up.ts'
 import type { Job } from './jobs.ts'
 
 /** Everything that is done later, or again and again. */
 export const allJobs: Job<never>[] = [
   purgeList,
+  mailInvitations,
+  tendWaitlists,
   failInterrupted,
   repairCounters,
   repairContacts,
   pruneSignIns,
   purgeProject,
+  purgeWebhook,
+  pruneWebhookDeliveries,
   eraseTraces,
   cleanUpMailboxes,
   expireInvites,

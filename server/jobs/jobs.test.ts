@@ -81,7 +81,7 @@ test('the nightly clean-up removes old events that everybody has read, and no ot
   assert.equal(await count(), 1)
   await cleanUp.run(app.services, {})
   assert.equal(await count(), 1, 'it is young')
-  await database.run`update events set created_at = now() - interval '15 days' where project_id = ${project.id}`
+  await database.run`update events set created_at = now() - interval '31 days' where project_id = ${project.id}`
   await database.run`insert into event_consumers (name) values ('a slow one')`
   await cleanUp.run(app.services, {})
   assert.equal(await count(), 1, 'somebody has not read it')

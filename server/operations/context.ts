@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../base/config.ts'
+import type { GuardedFetch } from '../base/guarded-fetch/index.ts'
 import type { KeyId, MailboxId, ProjectId, UserId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import type { Secrets } from '../base/secrets.ts'
@@ -79,6 +80,8 @@ export interface Services {
   compiler: Compiler
   reader: MailReader
   blobs: BlobStore
+  /** The only way to an address that somebody else has named. */
+  guardedFetch: GuardedFetch
 }
 
 /** What an operation's rule may use. It never sees HTTP. */

@@ -26,6 +26,8 @@ import { addSignInPages } from '../site/sign-in.ts'
 import { addSignInLinkPages } from '../site/sign-in-link.ts'
 import { addTracking } from '../site/tracking.ts'
 import { addUnsubscribePages } from '../site/unsubscribe.ts'
+import { addWaitlistPages } from '../site/waitlist.ts'
+import { addJoinPages } from '../site/waitlist-join.ts'
 
 /** The API, the reference and the public pages on one port. */
 export async function startHttpRole(
@@ -50,6 +52,8 @@ export async function startHttpRole(
       (scope) => addHomePage(scope, services),
       (scope) => addConfirmPages(scope, services),
       (scope) => addUnsubscribePages(scope, services),
+      (scope) => addJoinPages(scope, services),
+      (scope) => addWaitlistPages(scope, services),
       (scope) => addPostApprovalPages(scope, services),
       (scope) => addTracking(scope, services),
       (scope) => addSesHook(scope, services),

@@ -8,7 +8,9 @@ import { startMessageSender } from '../delivery/send-messages.ts'
 import type { Services } from '../operations/context.ts'
 
 /** Hands queued mail to the transport: single messages, and broadcasts. */
-export async function startSenderRole(services: Omit<Services, 'jobs' | 'compiler' | 'reader' | 'blobs'>): Promise<() => Promise<unknown>> {
+export async function startSenderRole(
+  services: Omit<Services, 'jobs' | 'compiler' | 'reader' | 'blobs' | 'guardedFetch'>,
+): Promise<() => Promise<unknown>> {
   const { database, clock, log, config, transport, secrets, signers } = services
   const leaseMs = config.LEASE_SECONDS * 1000
   const node = await startNode({ database, clock, log, dataDir: dataDirOf(config), leaseMs })

@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { html } from '../base/html.ts'
 import { confirmSubscriber, findByConfirmToken } from '../features/subscribers/index.ts'
+import { viewOf, type WaitlistView } from '../features/waitlists/index.ts'
 import type { Services } from '../operations/context.ts'
 import { sendPage } from './page.ts'
+import { placeOf } from './waitlist.ts'
 
 /**
  * Where the double opt-in mail leads. Mail scanners follow every link they see, so looking (GET) changes nothing; pressing the button
@@ -16,14 +18,13 @@ export function addConfirmPages(app: FastifyInstance, services: Services): void 
     const found = await findByConfirmToken(services, request.params.token)
     if (!found) return sendPage(reply, 404, 'Link not valid', unknownLink)
     const { list, subscriber } = found
-    if (subscriber.status === 'active') return sendPage(reply, 200, list.name, confirmed(list.name))
+    if (subscriber.status === 'active') return sendPage(reply, 200, list.name, confirmed(await viewOf(services, list, subscriber)))
     if (subscriber.status !== 'pending') return sendPage(reply, 410, list.name, withdrawn(list.name))
     return sendPage(
       reply,
       200,
       `Confirm: ${list.name}`,
-      html`<h1>Confirm your subscription</h1><p>Press the button, and <strong>${subscriber.email}</strong> gets <strong>${list.name}</strong>.</p>
-<form method="post"><button>Yes, subscribe me</button></form>
+      html`${list.type === 'waitlist' ? joining(list.name, subscriber.email) : subscribing(list.name, subscriber.email)}
 <p class="soft">You did not ask for this? Close the page: without the button, nothing happens.</p>`,
     )
   })
@@ -32,12 +33,21 @@ export function addConfirmPages(app: FastifyInstance, services: Services): void 
     const done = await confirmSubscriber(services, request.params.token)
     if (!done) return sendPage(reply, 404, 'Link not valid', unknownLink)
     if (done.subscriber.status !== 'active') return sendPage(reply, 410, done.list.name, withdrawn(done.list.name))
-    return sendPage(reply, 200, done.list.name, confirmed(done.list.name))
+    return sendPage(reply, 200, done.list.name, confirmed(await viewOf(services, done.list, done.subscriber)))
   })
 }
 
 const unknownLink = html`<h1>This link is not valid</h1><p>It may have been cut off on its way. Copy the whole link from the mail, or subscribe once more to get a new one.</p>`
-const confirmed = (name: string) =>
-  html`<h1>You are subscribed</h1><p><strong>${name}</strong> will come to your inbox. You can leave at any time with the link in each mail.</p>`
+const subscribing = (name: string, email: string | null) =>
+  html`<h1>Confirm your subscription</h1><p>Press the button, and <strong>${email}</strong> gets <strong>${name}</strong>.</p>
+<form method="post"><button>Yes, subscribe me</button></form>`
+const joining = (name: string, email: string | null) =>
+  html`<h1>Confirm your place</h1><p>Press the button, and <strong>${email}</strong> is on the waitlist of <strong>${name}</strong>.</p>
+<form method="post"><button>Yes, this is me</button></form>`
+const confirmed = (view: WaitlistView) =>
+  view.standing
+    ? html`<h1>You are on the waitlist</h1><p><strong>${view.list.name}</strong>: we write to you when it is your turn.</p>${placeOf(view)}
+<p><a href="${view.standing.status_url}">Keep this link: it shows where you stand.</a></p>`
+    : html`<h1>You are subscribed</h1><p><strong>${view.list.name}</strong> will come to your inbox. You can leave at any time with the link in each mail.</p>`
 const withdrawn = (name: string) =>
   html`<h1>This subscription has ended</h1><p>You left <strong>${name}</strong> after this link was sent. To come back, subscribe once more.</p>`

@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { createLog } from '../../server/base/log.ts'
 import { startEmbeddedServer } from '../../server/database/embedded/index.ts'
 import { readPostmasterFile } from '../../server/database/embedded/leftover.ts'
+import { migrate } from '../../server/database/migrate.ts'
 import { isProcess } from '../support/embedded-servers.ts'
 import type { Verdict } from './judge.ts'
 import { type Scenario, scenarios } from './scenarios.ts'
 import { startStage, stateOf } from './stage.ts'
+import { killDispatchers } from './webhooks.ts'
 
 /**
  * `npm run test:crash`: every scenario with 20,000 recipients and 20 kills, on a PostgreSQL of its own with its durable settings.
@@ -16,6 +18,7 @@ import { startStage, stateOf } from './stage.ts'
 const recipients = Number(process.env.RECIPIENTS ?? 20_000)
 const kills = Number(process.env.KILLS ?? 20)
 const word = process.argv[2] ?? ''
+const webhooks = 'two processes that deliver webhooks are killed at random'
 
 const folder = mkdtempSync(join(tmpdir(), 'posthaste-crash-'))
 // As root the server runs as another user, who must be able to enter.
@@ -43,10 +46,24 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => vo
 const rows: string[] = []
 try {
   for (const scenario of scenarios.filter(({ name }) => name.includes(word))) await runOne(scenario)
+  if (webhooks.includes(word)) await runWebhooks()
 } finally {
   await leave()
 }
 console.log(`\n| Scenario | Delivered | Came twice | Could have |\n|---|---|---|---|\n${rows.join('\n')}`)
+
+/** On a database of its own, where nobody else publishes. */
+async function runWebhooks(): Promise<void> {
+  await stage.query('create database webhook_crash')
+  const connection = { ...server.connection, database: 'webhook_crash' }
+  await migrate(connection)
+  const { deliveries, repeats, problems } = await killDispatchers(connection, { kills })
+  console.log(
+    `${problems.length === 0 ? '✓' : '✗'} ${webhooks}\n    ${deliveries} deliveries; ${repeats} requests came again under the same delivery id`,
+  )
+  for (const problem of problems) console.log(`    ${problem}`)
+  if (problems.length > 0) process.exitCode = 1
+}
 
 /** One that fails does not keep the others from being tried. */
 async function runOne({ name, run }: Scenario): Promise<void> {

@@ -8,6 +8,8 @@ export interface DnsName {
   A?: string[]
   AAAA?: string[]
   TXT?: string[]
+  /** What has it has nothing else. The answer holds the whole chain, as that of a resolver does. */
+  CNAME?: string
   /** In place of any answer. */
   fails?: 'SERVFAIL' | 'silence'
 }
@@ -23,6 +25,7 @@ export interface DnsPeer {
 }
 
 const types = { A: 1, MX: 15, TXT: 16, AAAA: 28 } as const
+const cname = 5
 type RecordType = keyof typeof types
 
 /** A DNS server on UDP (RFC 1035) that knows a few names. */
@@ -55,15 +58,15 @@ function answerTo(query: Buffer, { names, asked }: DnsPeer): Buffer | null {
   asked.push(`${type ?? number} ${name}`)
   const known = names[name.toLowerCase()]
   if (known?.fails === 'silence') return null
-  const data = known && type ? (known[type] ?? []).map((value) => dataOf(type, value)) : []
+  const records = type ? recordsOf(names, name, type) : []
   const code = known?.fails === 'SERVFAIL' ? 2 : known ? 0 : 3
   const header = Buffer.alloc(12)
   query.copy(header, 0, 0, 2)
   // A response, recursion desired and available.
   header.writeUInt16BE(0x8180 | code, 2)
   header.writeUInt16BE(1, 4)
-  header.writeUInt16BE(data.length, 6)
-  return Buffer.concat([header, query.subarray(12, end + 4), ...data.map((bytes) => recordOf(number, bytes))])
+  header.writeUInt16BE(records.length, 6)
+  return Buffer.concat([header, query.subarray(12, end + 4), ...records])
 }
 
 function nameAt(bytes: Buffer, start: number): { name: string; end: number } {
@@ -77,15 +80,20 @@ function nameAt(bytes: Buffer, start: number): { name: string; end: number } {
   return { name: labels.join('.'), end: at + 1 }
 }
 
-/** One record for the name of the question, which is at byte 12; good for a minute. */
-function recordOf(type: number, data: Buffer): Buffer {
-  const head = Buffer.alloc(12)
-  head.writeUInt16BE(0xc00c, 0)
-  head.writeUInt16BE(type, 2)
-  head.writeUInt16BE(1, 4)
-  head.writeUInt32BE(60, 6)
-  head.writeUInt16BE(data.length, 10)
-  return Buffer.concat([head, data])
+function recordsOf(names: DnsPeer['names'], name: string, type: RecordType): Buffer[] {
+  const known = names[name.toLowerCase()]
+  if (known?.CNAME) return [recordOf(name, cname, nameBytes(known.CNAME)), ...recordsOf(names, known.CNAME, type)]
+  return (known?.[type] ?? []).map((value) => recordOf(name, types[type], dataOf(type, value)))
+}
+
+/** One record, good for a minute. */
+function recordOf(name: string, type: number, data: Buffer): Buffer {
+  const head = Buffer.alloc(10)
+  head.writeUInt16BE(type, 0)
+  head.writeUInt16BE(1, 2)
+  head.writeUInt32BE(60, 4)
+  head.writeUInt16BE(data.length, 8)
+  return Buffer.concat([nameBytes(name), head, data])
 }
 
 function dataOf(type: RecordType, value: string | [number, string]): Buffer {

@@ -5,6 +5,7 @@ import { type Database, openDatabase, type Transaction } from '../../server/data
 import { type Consumer, startConsumers } from '../../server/events/consume.ts'
 import { eventsOf } from '../../server/events/expand-events.ts'
 import { publish } from '../../server/events/publish.ts'
+import { groupEventData } from '../../server/features/contact-groups/contact-group.ts'
 import { cloneDatabase } from './database.ts'
 
 /** An event log of its own, without the program around it. Events are told apart by a name. */
@@ -34,7 +35,9 @@ export async function openEventLog() {
 }
 
 export const tellIn = (tx: Transaction, project_id: ProjectId, name: string): Promise<void> =>
-  publish(tx, project_id, 'contact_group.created', { contact_group_id: newId<'grp'>(), name })
+  publish(tx, project_id, 'contact_group.created', groupEventData({ ...group, project_id, id: newId<'grp'>(), name }))
+
+const group = { contact_count: 0, created_at: new Date(0), updated_at: new Date(0) }
 
 /** A consumer that remembers the names it heard, in order, and may do more. */
 export function listener(name: string, more: (names: string[]) => void | Promise<void> = () => {}): Consumer & { heard: string[] } {

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type ServerOptions } from 'node:https'
+import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { peerCertificate, peerKey } from './peer-certificate.ts'
@@ -7,20 +7,23 @@ import { peerCertificate, peerKey } from './peer-certificate.ts'
 type Answer = NonNullable<Parameters<typeof createServer>[1]>
 
 export interface HttpsPeer {
-  /** https://localhost:… */
+  /** https://localhost:…, or the name it was given. */
   url: string
   /** The paths that were asked for. */
   asked: string[]
+  /** How many connections were made to it, with or without a request. */
+  connections: number
   stop(): void
 }
 
-/** A site at https://localhost:…, which this process trusts for as long as it stands. */
-export async function startHttpsPeer(answer: Answer): Promise<HttpsPeer> {
+const localhost = { name: 'localhost', cert: peerCertificate, key: peerKey }
+
+/** A site at https://localhost:…, or at a name that a DNS server of the test leads here, which this process trusts for as long as it stands. */
+export async function startHttpsPeer(answer: Answer, { name, cert, key } = localhost): Promise<HttpsPeer> {
   const trusted = getCACertificates('default')
-  setDefaultCACertificates([...trusted, peerCertificate])
+  setDefaultCACertificates([...trusted, cert])
   const asked: string[] = []
-  const options: ServerOptions = { cert: peerCertificate, key: peerKey }
-  const server = createServer(options, (request, response) => {
+  const server = createServer({ cert, key }, (request, response) => {
     asked.push(request.url ?? '')
     answer(request, response)
   })
@@ -32,5 +35,7 @@ export async function startHttpsPeer(answer: Answer): Promise<HttpsPeer> {
     server.closeAllConnections()
     server.close()
   }
-  return { url: `https://localhost:${port}`, asked, stop }
+  const peer = { url: `https://${name}:${port}`, asked, connections: 0, stop }
+  server.on('connection', () => peer.connections++)
+  return peer
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { z } from 'zod'
 import { formatId, type IdPrefix, newId } from '../../server/base/ids.ts'
-import type { Operation } from '../../server/operations/define-operation.ts'
+import { fileTypeOf, type Operation } from '../../server/operations/define-operation.ts'
 import { fileMail } from './inbound.ts'
 import type { TestApp } from './posthaste.ts'
 import type { Answer, TestProject } from './project.ts'
@@ -28,6 +28,7 @@ export async function makeFixtures(app: TestApp, project: TestProject): Promise<
     return answer.body
   }
   const list = await made('/lists', { name: `Fixture ${suffix}` })
+  const waitlist = await made('/lists', { name: `Waitlist ${suffix}`, type: 'waitlist' })
   const mailbox = await made('/mailboxes', { name: `Fixture ${suffix}` })
   const message = { from: mailbox.address, to: `recipient-${suffix}@example.org`, subject: 'Fixture', text: 'Hello' }
   const email = await made('/emails', message)
@@ -41,9 +42,12 @@ export async function makeFixtures(app: TestApp, project: TestProject): Promise<
   const calendarEvent = await invitedIn(app, project, mailbox)
   await project.events()
   const key = await made('/api/tokens', { name: 'Fixture', scope: 'read' })
+  const webhook = await made('/webhooks', { url: app.url, events: ['post.liked'] })
+  const tested = await project.post(`/webhooks/${webhook.id}/test`)
   const suppression = await made('/suppressions', { email: `suppressed-${suffix}@example.org` })
   return {
     lst: list.id,
+    waitlist: waitlist.id,
     mbx: mailbox.id,
     mailbox_address: mailbox.address,
     eml: email.id,
@@ -55,6 +59,9 @@ export async function makeFixtures(app: TestApp, project: TestProject): Promise<
     grp: group.id,
     cal: calendarEvent,
     key: key.id,
+    whk: webhook.id,
+    whd: tested.body.delivery_id,
+    webhook_url: app.url,
     ses: await project.newSession(),
     email: suppression.email,
     prj: formatId('prj', project.id),
@@ -88,13 +95,13 @@ async function invitedIn(app: TestApp, project: TestProject, mailbox: { id: stri
 /** Ids of every kind that name nothing. */
 export const missing = (): Fixtures => ({
   ...Object.fromEntries(
-    (['lst', 'mbx', 'sub', 'con', 'key', 'ses', 'prj', 'usr', 'inv', 'app', 'post', 'grp', 'eml', 'cal'] as IdPrefix[]).map((prefix) => [
-      prefix,
-      formatId(prefix, newId()),
-    ]),
+    (['lst', 'mbx', 'sub', 'con', 'key', 'ses', 'prj', 'usr', 'inv', 'app', 'post', 'grp', 'eml', 'cal', 'whk', 'whd'] as IdPrefix[]).map(
+      (prefix) => [prefix, formatId(prefix, newId())],
+    ),
   ),
   agent: formatId('usr', newId()),
   received_email: formatId('eml', newId()),
+  waitlist: formatId('lst', newId()),
   number: '2',
   email: `nobody-${newId()}@example.org`,
 })
@@ -118,6 +125,7 @@ export const schemaOf = (schema: z.ZodType): JsonSchema => z.toJSONSchema(schema
 /** `lst` for a parameter that takes list ids, `agent` for one that takes users who are agents, and so on; else its own name. */
 export function kindOf(operation: Operation, param: string): string {
   const kind = /^\^([a-z]+)_/.exec(schemaOf(operation.params.shape[param] as z.ZodType).pattern ?? '')?.[1] ?? param
+  if (kind === 'lst' && operation.id.startsWith('waitlists.')) return 'waitlist'
   if (kind === 'eml' && operation.id.startsWith('inbox.')) return 'received_email'
   return kind === 'usr' && operation.id.startsWith('agents.') ? 'agent' : kind
 }
@@ -143,6 +151,9 @@ const special: Record<string, object | ((fixtures: Fixtures) => object)> = {
   'contact_groups.update': () => ({ name: `Example ${++number}` }),
   'emails.send': (fixtures) => ({ from: fixtures.mailbox_address, text: 'Hello' }),
   'tokens.create': { scope: 'read' },
+  'waitlists.invite': { all: true },
+  'waitlists.join': () => ({ email: `example-${++number}@example.org` }),
+  'webhooks.create': ({ webhook_url: url }) => ({ url, events: ['post.liked'] }),
 }
 
 /**
@@ -157,8 +168,13 @@ const refusedExamples: Record<string, number> = {
   'posts.resume': 422,
   'posts.abort': 422,
   'deliveries.retry': 422,
+  // The fixture's delivery is a test.
+  'webhooks.replay_delivery': 422,
 }
 export const exampleStatus = (operation: Operation): number => refusedExamples[operation.id] ?? operation.status
+
+/** No field is required, and one of them is: without any it is 422. */
+export const needsSome = new Set(['waitlists.join', 'waitlists.invite'])
 
 /** The smallest body that the operation takes; undefined for one that takes none. */
 export function bodyOf(operation: Operation, fixtures: Fixtures): Record<string, unknown> | undefined {
@@ -204,7 +220,7 @@ export interface Sent {
 /** Asks for an operation through a key. */
 export function ask(who: Pick<TestProject, 'request'>, operation: Operation, sent: Sent & { path: string }): Promise<Answer> {
   // A stream ends when it is told to.
-  if (operation.id === 'inbox.stream' && !sent.path.includes('seconds='))
+  if (fileTypeOf(operation) === 'text/event-stream' && !sent.path.includes('seconds='))
     return who.request('GET', `${sent.path}${sent.path.includes('?') ? '&' : '?'}seconds=0`)
   const raw = sent.raw ?? (sent.body === undefined ? undefined : JSON.stringify(sent.body))
   if (raw === undefined || operation.method === 'GET') return who.request(operation.method, sent.path)
@@ -233,7 +249,7 @@ export function assertRefused(answer: Answer, status: number, code: string, abou
 }
 
 /** Filled in the background, or touched by being asked at all. */
-const restless = ['api_keys', 'list_activity', 'list_activity_hours', 'messages']
+const restless = ['api_keys', 'event_interests', 'list_activity', 'list_activity_hours', 'messages', 'webhook_deliveries', 'webhook_queues']
 
 /** Everything that a project has, as one text: the same text means that nothing was changed. */
 export async function stateOf({ services }: TestApp, project: TestProject): Promise<string> {

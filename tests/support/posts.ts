@@ -40,6 +40,12 @@ export async function newPost(app: TestApp, options: { subscribers?: number; pro
   return { ...made, post, path: `${made.path}/${post.id}` }
 }
 
+/** What events say of a post that is as it was when they were told. */
+export async function postData(project: TestProject, list: { id: string }, post: { id: string }) {
+  const listed = (await project.get(`/lists/${list.id}/posts`)).body.find(({ id }: { id: string }) => id === post.id)
+  return { post_id: post.id, list_id: list.id, subject: listed?.subject, post: listed }
+}
+
 /**
  * A post whose broadcast is in flight and stays there: its one delivery was deferred and is due in a day. The engine has nothing to do
  * with it until somebody pauses, resumes or aborts it.

@@ -35,12 +35,16 @@ export const complaintAbout = ({ services, config }: TestApp, { token }: Pick<Ab
   applyBackchannelMail(services, {
     envelope_to: `abuse@${config.MAIL_DOMAIN}`,
     envelope_from: 'feedback@isp.example',
-    raw: reportOf(
-      'feedback-report',
-      ['Feedback-Type: abuse', 'User-Agent: test/1', 'Version: 1'],
-      ['--b', 'Content-Type: message/rfc822', '', `Return-Path: <b+${token}@${config.MAIL_DOMAIN}>`, 'Subject: Hello', '', 'Hi'],
-    ),
+    raw: complaintReport(`b+${token}@${config.MAIL_DOMAIN}`),
   })
+
+/** As an ISP sends it, about a mail with this return path. */
+export const complaintReport = (returnPath: string): Buffer =>
+  reportOf(
+    'feedback-report',
+    ['Feedback-Type: abuse', 'User-Agent: test/1', 'Version: 1'],
+    ['--b', 'Content-Type: message/rfc822', '', `Return-Path: <${returnPath}>`, 'Subject: Hello', '', 'Hi'],
+  )
 
 const reportOf = (type: string, fields: string[], more: string[] = []): Buffer =>
   Buffer.from(

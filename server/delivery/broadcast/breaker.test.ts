@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp, type TestApp } from '../../../tests/support/posthaste.ts'
-import { broadcastOf, newPost } from '../../../tests/support/posts.ts'
+import { broadcastOf, newPost, postData } from '../../../tests/support/posts.ts'
 import type { TestProject } from '../../../tests/support/project.ts'
 import { type PeerAction, type PeerCall, startSmtpPeer } from '../../../tests/support/smtp-peer.ts'
 import { until } from '../../../tests/support/until.ts'
@@ -36,7 +36,7 @@ test('too many bounces pause a broadcast, and its owner is told; resumed, it cou
     return broadcast?.status === 'paused' ? broadcast : null
   })
   assert.match(paused.reason ?? '', /^Paused by itself: \d+ of \d+ addresses refused it for good\. Clean the list before you go on\.$/)
-  const data = { post_id: post.id, list_id: list.id, subject: 'Hello' }
+  const data = await postData(project, list, post)
   // Each bounce is told in its own time as well.
   const told = (await project.eventsWithData()).filter(({ type }) => type.startsWith('post.'))
   assert.deepEqual(told, [

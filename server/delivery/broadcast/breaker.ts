@@ -1,7 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
-import type { BroadcastId, ListId, PostId } from '../../base/ids.ts'
+import type { BroadcastId, ListId } from '../../base/ids.ts'
 import type { Log } from '../../base/log.ts'
 import type { Database, Queryable } from '../../database/database.ts'
+import type { EventData } from '../../events/catalogue.ts'
 import { publish } from '../../events/publish.ts'
 import type { BroadcastKey } from './broadcast.ts'
 import type { Settled } from './settle.ts'
@@ -126,19 +127,21 @@ async function pauseForStorm(database: Database, { project_id, id, reason, count
   return (await pause(database, tripping)) ? tripping : null
 }
 
-interface PausedRow {
-  post_id: PostId
-  list_id: ListId
-  subject: string
-}
+type PausedRow = Omit<EventData<'post.paused'>['post'], 'sending'> & { list_id: ListId }
 
 /** False when somebody was quicker. */
 const pause = (database: Database, { project_id, id, tripped, reason }: Tripping): Promise<boolean> =>
   database.transaction(async (tx) => {
     const paused = await tx.first<PausedRow>`
-      update broadcasts set status = 'paused', tripped = ${tripped}, reason = ${reason}, owner_told_at = null
-      where project_id = ${project_id} and id = ${id} and status = 'sending'
-      returning post_id, list_id, source->'post'->>'subject' as subject`
-    if (paused) await publish(tx, project_id, 'post.paused', paused)
-    return paused !== null
+      with paused as (
+        update broadcasts set status = 'paused', tripped = ${tripped}, reason = ${reason}, owner_told_at = null
+        where project_id = ${project_id} and id = ${id} and status = 'sending'
+        returning list_id, post_id, recipients
+      )
+      select p.list_id, p.id, p.subject, p.status, p.source, p.needs_approval, p.created_at, p.sent_at, p.scheduled_at, paused.recipients
+      from paused join posts p on p.project_id = ${project_id} and p.list_id = paused.list_id and p.id = paused.post_id`
+    if (!paused) return false
+    const { list_id, ...post } = paused
+    await publish(tx, project_id, 'post.paused', { post_id: post.id, list_id, subject: post.subject, post: { ...post, sending: true } })
+    return true
   })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startApp } from '../../../tests/support/posthaste.ts'
-import { newPost } from '../../../tests/support/posts.ts'
+import { newPost, postData } from '../../../tests/support/posts.ts'
 import { parseId } from '../../base/ids.ts'
 import { finishBroadcasts } from './settle.ts'
 
@@ -22,7 +22,7 @@ test('a broadcast ends once, with its post, whoever sees it', async () => {
   const { project, path, post, list } = await newOver()
   await Promise.all(Array.from({ length: 5 }, () => finishBroadcasts(database)))
   assert.equal((await project.get(path)).body.status, 'sent')
-  const data = { post_id: post.id, list_id: list.id, subject: 'Hello' }
+  const data = await postData(project, list, post)
   assert.deepEqual(await project.eventsWithData(), [{ type: 'post.delivered', data }])
 })
 

@@ -68,8 +68,10 @@ async function ofEach({ log }: Night, keys: Key[], work: (key: Key) => Promise<v
   if (failed > 0) throw new Error(`The ledgers of ${failed} of ${keys.length} broadcasts could not be looked after; the log names them`)
 }
 
-const counters = ['delivered', 'bounced', 'failed', 'complained', 'opened', 'clicked'] as const
+const counters = ['delivered', 'bounced', 'failed', 'complained', 'opened', 'clicked', 'unsubscribed'] as const
 type Counts = Record<(typeof counters)[number], number>
+/** How many people have followed each link, by its number. */
+type Links = Record<string, number>
 
 /** After a month nothing changes a broadcast any more, and it was proved thirty times. */
 const provedForMs = 30 * 86_400_000
@@ -83,53 +85,72 @@ export async function repairBroadcastCounts(night: Night): Promise<void> {
     select project_id, id from broadcasts
     where pruned_at is null and (finished_at is null or finished_at > ${new Date(now.getTime() - provedForMs)})`
   await ofEach(night, recent, async (key) => {
-    const difference = await differenceOf(database, key)
-    if (counters.every((name) => difference[name] === 0)) return
-    log.warn({ broadcast_id: key.id, difference }, 'the counts of a broadcast were off and are mended')
-    await add(database, key, difference)
+    const { counts: difference, links } = await differenceOf(database, key)
+    if (counters.some((name) => difference[name] !== 0)) {
+      log.warn({ broadcast_id: key.id, difference }, 'the counts of a broadcast were off and are mended')
+      await add(database, key, difference)
+    }
+    if (Object.keys(links).length > 0) {
+      log.warn({ broadcast_id: key.id, links }, 'how many people followed the links of a broadcast was off and is mended')
+      await addToLinks(database, key, links)
+    }
   })
 }
 
 /** One snapshot, so that both are seen at one moment: whatever settles a delivery counts it in the same transaction. */
-const differenceOf = (database: Database, key: Key): Promise<Counts> =>
+const differenceOf = (database: Database, key: Key): Promise<{ counts: Counts; links: Links }> =>
   database.transaction(
     async (tx) => {
-      const difference: Counts = { delivered: 0, bounced: 0, failed: 0, complained: 0, opened: 0, clicked: 0 }
+      const difference: Counts = { delivered: 0, bounced: 0, failed: 0, complained: 0, opened: 0, clicked: 0, unsubscribed: 0 }
+      const links: Links = {}
       const kept = await findCounts(tx, key)
       // Moved to another project in the moment between: the next night finds it there.
-      if (!kept) return difference
+      if (!kept) return { counts: difference, links }
       for (const name of counters) difference[name] -= kept[name]
+      for (const { number, unique_clicks } of await findLinks(tx, key)) links[number] = -unique_clicks
       for (let after: string | null = beforeAll; after !== null; ) {
         const page: Page = await countPage(tx, key, after)
         for (const name of counters) difference[name] += page[name]
+        for (const [number, people] of Object.entries(page.links ?? {})) links[number] = (links[number] ?? 0) + people
         after = page.seen === countedAtOnce ? page.last : null
       }
-      return difference
+      return { counts: difference, links: Object.fromEntries(Object.entries(links).filter(([, people]) => people !== 0)) }
     },
     { snapshot: true },
   )
 
 const findCounts = (db: Queryable, { project_id, id }: Key) => db.first<Counts>`
-  select delivered, bounced, failed, complained, opened, clicked from broadcasts where project_id = ${project_id} and id = ${id}`
+  select delivered, bounced, failed, complained, opened, clicked, unsubscribed from broadcasts where project_id = ${project_id} and id = ${id}`
+
+const findLinks = (db: Queryable, { project_id, id }: Key) => db.many<{ number: number; unique_clicks: number }>`
+  select number, unique_clicks from broadcast_links where project_id = ${project_id} and broadcast_id = ${id}`
 
 interface Page extends Counts {
   seen: number
   last: SubscriberId | null
+  links: Links | null
 }
 
 const countPage = async (db: Queryable, { project_id, id }: Key, after: string): Promise<Page> =>
   (await db.first<Page>`
     with page as materialized (
-      select subscriber_id, status, open_count, click_count from deliveries
+      select subscriber_id, status, open_count, click_count, clicked_links, unsubscribed_at from deliveries
       where project_id = ${project_id} and broadcast_id = ${id} and subscriber_id > ${after} order by subscriber_id limit ${countedAtOnce})
     select count(*) as seen, (select subscriber_id from page order by subscriber_id desc limit 1) as last,
       count(*) filter (where status = 'delivered') as delivered, count(*) filter (where status = 'bounced') as bounced,
       count(*) filter (where status = 'failed') as failed, count(*) filter (where status = 'complained') as complained,
-      count(*) filter (where open_count > 0) as opened, count(*) filter (where click_count > 0) as clicked
+      count(*) filter (where open_count > 0) as opened, count(*) filter (where click_count > 0) as clicked, count(unsubscribed_at) as unsubscribed,
+      (select json_object_agg(number, people) from (
+        select number, count(*) as people from page cross join unnest(clicked_links) as number group by number) followed) as links
     from page`) as Page // counting always answers
 
 const add = (db: Queryable, { project_id, id }: Key, difference: Counts) => db.run`
   update broadcasts set delivered = delivered + ${difference.delivered}, bounced = bounced + ${difference.bounced},
     failed = failed + ${difference.failed}, complained = complained + ${difference.complained}, opened = opened + ${difference.opened},
-    clicked = clicked + ${difference.clicked}
+    clicked = clicked + ${difference.clicked}, unsubscribed = unsubscribed + ${difference.unsubscribed}
   where project_id = ${project_id} and id = ${id}`
+
+const addToLinks = (db: Queryable, { project_id, id }: Key, links: Links) => db.run`
+  update broadcast_links l set unique_clicks = l.unique_clicks + d.people
+  from unnest(${Object.keys(links).map(Number)}::smallint[], ${Object.values(links)}::bigint[]) as d (number, people)
+  where l.project_id = ${project_id} and l.broadcast_id = ${id} and l.number = d.number`

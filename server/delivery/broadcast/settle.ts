@@ -1,6 +1,7 @@
 import type { BroadcastId, DeliveryId, ListId, PostId, ProjectId } from '../../base/ids.ts'
 import type { Database, Queryable, Transaction } from '../../database/database.ts'
 import { type Fragment, nothing, sql } from '../../database/sql.ts'
+import type { EventData } from '../../events/catalogue.ts'
 import { whoWants } from '../../events/interests.ts'
 import { publish } from '../../events/publish.ts'
 import { type Copy, publishOfRecipients } from '../../events/publish-of-recipients.ts'
@@ -8,6 +9,7 @@ import { nextAttempt } from '../retry-times.ts'
 import { bounceClassOf, type Outcome } from '../transports/index.ts'
 import { uncountClaims } from '../warm-up.ts'
 import type { Claimed } from './broadcast.ts'
+import { addingToHours, hourOf } from './hours.ts'
 
 export interface Settled {
   delivery: Pick<Claimed, 'project_id' | 'id' | 'broadcast_id' | 'attempts'>
@@ -100,6 +102,10 @@ function settling(node_id: string, batch: Settled[], now: Date, more: Fragment):
         from settled group by project_id, broadcast_id
       ) s join held on held.project_id = s.project_id and held.id = s.broadcast_id
       where b.project_id = s.project_id and b.id = s.broadcast_id
+      returning b.project_id, b.id, b.list_id, b.created_at, s.delivered, s.bounced
+    ), in_hours as (${addingToHours(sql`
+      select project_id, id, ${hourOf(sql`${now}::timestamptz`, sql`created_at`)}, list_id, delivered, bounced, 0, 0, 0, 0
+      from counted where delivered + bounced > 0`)}
     )`
 }
 
@@ -158,6 +164,8 @@ export async function finishBroadcasts(database: Database): Promise<void> {
   for (const broadcast of over) await finish(database, broadcast)
 }
 
+type SentPost = EventData<'post.delivered'>['post']
+
 /**
  * The post itself says that it was sent in the same moment: nobody sees one without the other. Its row is held first, as by all who change
  * both, and it is looked once more: so a broadcast ends once.
@@ -165,14 +173,22 @@ export async function finishBroadcasts(database: Database): Promise<void> {
 const finish = (database: Database, { project_id, id, list_id, post_id }: Over): Promise<void> =>
   database.transaction(async (tx) => {
     await tx.run`select 1 from posts where project_id = ${project_id} and list_id = ${list_id} and id = ${post_id} for update`
-    const finished = await tx.first<{ subject: string }>`
+    const finished = await tx.first<{ recipients: number }>`
       update broadcasts b set status = 'done', finished_at = ${tx.now} where b.project_id = ${project_id} and b.id = ${id} and ${isOver}
-      returning b.source->'post'->>'subject' as subject`
+      returning b.recipients`
     if (!finished) return
-    await tx.run`
+    const post = await tx.first<Omit<SentPost, 'sending' | 'recipients'>>`
       update posts set status = 'sent', sent_at = coalesce(sent_at, ${tx.now}), updated_at = ${tx.now}
-      where project_id = ${project_id} and list_id = ${list_id} and id = ${post_id}`
-    await publish(tx, project_id, 'post.delivered', { post_id, list_id, subject: finished.subject })
+      where project_id = ${project_id} and list_id = ${list_id} and id = ${post_id}
+      returning id, subject, status, source, needs_approval, created_at, sent_at, scheduled_at`
+    // Without it the list is being purged: nobody is left to be told.
+    if (post)
+      await publish(tx, project_id, 'post.delivered', {
+        post_id,
+        list_id,
+        subject: post.subject,
+        post: { ...post, sending: false, ...finished },
+      })
   })
 
 const closeChunk = 10_000

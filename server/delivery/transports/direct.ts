@@ -2,6 +2,7 @@ import { Resolver } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
 import { domainToASCII } from 'node:url'
 import { reasonOf } from '../../base/errors.ts'
+import { createGuardedFetch, type GuardedFetch } from '../../base/guarded-fetch/index.ts'
 import { limitsOfHost } from '../domain-limits.ts'
 import type { Endpoint, SmtpLimits } from '../smtp/endpoint.ts'
 import type { SmtpResult } from '../smtp/job.ts'
@@ -74,6 +75,7 @@ class DirectTransport implements Transport {
   readonly #limitsOf: (host: string) => Partial<SmtpLimits>
   readonly #resolver = new Resolver({ timeout: 5_000, tries: 3 })
   readonly #lookup: LookupFunction
+  readonly #guardedFetch: GuardedFetch
   readonly #policies: StsPolicies
   readonly #routes = new Map<string, RouteEntry>()
   readonly #pools = new Map<string, SmtpPool>()
@@ -84,7 +86,9 @@ class DirectTransport implements Transport {
     this.#limitsOf = limitsOf
     useServers(this.#resolver, settings.dnsServers)
     this.#lookup = createPublicLookup(this.#resolver, settings.isPrivateAllowed)
-    this.#policies = new StsPolicies({ resolver: this.#resolver, lookup: this.#lookup, port: settings.policy_port ?? 443 })
+    const { dnsServers, isPrivateAllowed, policy_port: port = 443 } = settings
+    this.#guardedFetch = createGuardedFetch({ dnsServers, isPrivateAllowed, ports: [port] })
+    this.#policies = new StsPolicies({ resolver: this.#resolver, guardedFetch: this.#guardedFetch, port })
   }
 
   async send(envelope: Envelope, message: Buffer | readonly Buffer[], about: AboutMessage): Promise<Outcome> {
@@ -203,6 +207,7 @@ class DirectTransport implements Transport {
 
   async close(): Promise<void> {
     this.#isClosed = true
+    this.#guardedFetch.close()
     await Promise.all([...this.#pools.values()].map((pool) => pool.close()))
   }
 }

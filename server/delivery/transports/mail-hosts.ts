@@ -1,7 +1,7 @@
 import type { Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { reasonOf } from '../../base/errors.ts'
-import { addressesOf } from './public-lookup.ts'
+import { resolveAddresses } from '../../base/resolve-addresses.ts'
 
 /** Where a domain takes mail. */
 export type MailHosts =
@@ -24,7 +24,7 @@ export async function findMailHosts(resolver: Resolver, domain: string): Promise
     if (code !== 'ENODATA') return { kind: 'unknown', detail: `MX ${domain}: ${reasonOf(error)}` }
   }
   try {
-    await addressesOf(resolver, domain)
+    await resolveAddresses(resolver, domain)
     return { kind: 'hosts', hosts: [domain] }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException

@@ -8,9 +8,9 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { type DnsPeer, startDnsPeer } from '../../../tests/support/dns-peer.ts'
 import { mxCertificate } from '../../../tests/support/mx-certificate.ts'
 import { type SmtpPeer, type SmtpPeerOptions, startSmtpPeer } from '../../../tests/support/smtp-peer.ts'
+import { createGuardedFetch, type GuardedFetch } from '../../base/guarded-fetch/index.ts'
 import { createDirectTransport } from './direct.ts'
 import { isListed, parsePolicy, StsPolicies, type StsPolicy } from './mta-sts.ts'
-import { createPublicLookup } from './public-lookup.ts'
 import type { Outcome, Transport } from './transport.ts'
 
 const trusted = getCACertificates('default')
@@ -75,6 +75,12 @@ const send = (transport: Transport): Promise<Outcome> =>
     subject: 'Hi',
   })
 
+function guardFor({ address }: DnsPeer, port: number, isPrivateAllowed: boolean): GuardedFetch {
+  const guardedFetch = createGuardedFetch({ dnsServers: [address], ports: [port], isPrivateAllowed })
+  toClose.unshift({ close: async () => guardedFetch.close() })
+  return guardedFetch
+}
+
 const policy = (mode: string, mx = 'mx.sts.test') => `version: STSv1\r\nmode: ${mode}\r\nmx: ${mx}\r\nmax_age: 86400\r\n`
 const secure: SmtpPeerOptions = { offers: { starttls: true }, certificate: mxCertificate }
 /** A certificate for another name, signed by nobody. */
@@ -121,7 +127,7 @@ test('a policy is fetched once for its id, and holds on when it can no longer be
   const resolver = new Resolver()
   resolver.setServers([dns.address])
   const { port } = await startPolicySite(site)
-  const policies = new StsPolicies({ resolver, lookup: createPublicLookup(resolver, true), port })
+  const policies = new StsPolicies({ resolver, guardedFetch: guardFor(dns, port, true), port })
   assert.equal((await policies.policyOf('sts.test'))?.mode, 'enforce')
   site.text = policy('testing')
   assert.equal((await policies.policyOf('sts.test'))?.mode, 'enforce', 'the id is the same')
@@ -140,7 +146,7 @@ test('a policy on a private address is not fetched unless that is allowed', asyn
   const { port, asked } = await startPolicySite({ text: policy('enforce') })
   const resolver = new Resolver()
   resolver.setServers([dns.address])
-  const policies = new StsPolicies({ resolver, lookup: createPublicLookup(resolver, false), port })
+  const policies = new StsPolicies({ resolver, guardedFetch: guardFor(dns, port, false), port })
   assert.equal(await policies.policyOf('sts.test'), null)
   assert.deepEqual(asked, [])
 })

@@ -1,6 +1,5 @@
 import type { Resolver } from 'node:dns/promises'
-import { request } from 'node:https'
-import type { LookupFunction } from 'node:net'
+import type { GuardedFetch } from '../../base/guarded-fetch/index.ts'
 
 /** RFC 8461: a domain says by which hosts it takes mail, and that their certificates verify. */
 export interface StsPolicy {
@@ -16,7 +15,8 @@ const mostKept = 10_000
 
 export interface StsSettings {
   resolver: Resolver
-  lookup: LookupFunction
+  /** A policy is fetched from whatever domain somebody writes to. */
+  guardedFetch: GuardedFetch
   /** Where policies are served: 443 but in tests. */
   port: number
 }
@@ -81,25 +81,10 @@ export function parsePolicy(text: string): StsPolicy | null {
 }
 
 /** Over HTTPS with a certificate that verifies, without following redirects (section 3.3). */
-function fetchPolicy(domain: string, { lookup, port }: StsSettings): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(fetchMs)
-    const asked = request(
-      { host: `mta-sts.${domain}`, port, path: '/.well-known/mta-sts.txt', lookup, agent: false, signal },
-      (response) => {
-        const isText = /^text\/plain\b/i.test(response.headers['content-type'] ?? '')
-        if (response.statusCode !== 200 || !isText) return asked.destroy(new Error(`no policy but ${response.statusCode}`))
-        let text = ''
-        response.setEncoding('utf8')
-        response.on('data', (piece: string) => {
-          text += piece
-          if (text.length > longestPolicy) asked.destroy(new Error('the policy is too long'))
-        })
-        response.on('end', () => resolve(text))
-        response.on('error', reject)
-      },
-    )
-    asked.on('error', reject)
-    asked.end()
-  })
+async function fetchPolicy(domain: string, { guardedFetch, port }: StsSettings): Promise<string> {
+  const url = `https://mta-sts.${domain}:${port}/.well-known/mta-sts.txt`
+  const { status, headers, body, truncated } = await guardedFetch(url, { timeoutMs: fetchMs, maxBytes: longestPolicy, isOnce: true })
+  if (status !== 200 || !/^text\/plain\b/i.test(headers['content-type'] ?? '')) throw new Error(`no policy but ${status}`)
+  if (truncated) throw new Error('the policy is too long')
+  return body.toString()
 }

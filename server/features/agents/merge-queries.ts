@@ -1,6 +1,8 @@
 import type { ContactId, Id, ListId, ProjectId } from '../../base/ids.ts'
 import type { Transaction } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
+import type { ContactGroupRow } from '../contact-groups/contact-group.ts'
+import { changeContactCount } from '../contacts/index.ts'
 import type { MailboxRow } from '../mailboxes/index.ts'
 
 /** From the agent's project into the human's. */
@@ -24,7 +26,22 @@ export async function moveListThings(tx: Transaction, { from, to }: Move): Promi
     update subscribers set project_id = ${to}
     where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
   await tx.run`
+    update waitlist_lines set project_id = ${to}
+    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
+  await tx.run`
+    update waitlist_entries set project_id = ${to}
+    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
+  await tx.run`
+    update waitlist_buckets set project_id = ${to}
+    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
+  await tx.run`
+    update waitlist_referrals set project_id = ${to}
+    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
+  await tx.run`
     update list_counters set project_id = ${to}
+    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
+  await tx.run`
+    update list_days set project_id = ${to}
     where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
   await tx.run`
     update list_activity set project_id = ${to}
@@ -44,6 +61,9 @@ export async function movePosts(tx: Transaction, { from, to }: Move): Promise<vo
     where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
   await tx.run`
     update broadcasts set project_id = ${to}
+    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
+  await tx.run`
+    update broadcast_hours set project_id = ${to}
     where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
 }
 
@@ -77,6 +97,7 @@ export async function joinContacts(tx: Transaction, { from, to }: Move): Promise
       total_received = mine.total_received + theirs.total_received, total_opens = mine.total_opens + theirs.total_opens,
       total_clicks = mine.total_clicks + theirs.total_clicks, total_replies = mine.total_replies + theirs.total_replies,
       past_opens = mine.past_opens + theirs.past_opens, past_clicks = mine.past_clicks + theirs.past_clicks,
+      past_replies = mine.past_replies + theirs.past_replies,
       last_activity_at = greatest(mine.last_activity_at, theirs.last_activity_at),
       soft_bounced_on = array(select distinct day from unnest(mine.soft_bounced_on || theirs.soft_bounced_on) as day order by day),
       updated_at = ${tx.now}
@@ -90,13 +111,15 @@ export async function joinContacts(tx: Transaction, { from, to }: Move): Promise
   await tx.run`
     update contact_group_members m set contact_id = pair.mine from ${pairs} where m.project_id = ${from} and m.contact_id = pair.theirs`
   await tx.run`delete from contacts c using ${pairs} where c.project_id = ${from} and c.id = pair.theirs`
-  await tx.run`update contacts set project_id = ${to} where project_id = ${from}`
+  const moved = await tx.run`update contacts set project_id = ${to} where project_id = ${from}`
+  await tx.run`delete from project_counters where project_id = ${from}`
+  if (moved > 0) await changeContactCount(tx, to, moved)
 }
 
 /** After their contacts. Two groups of one name become one; the others move. Answers those that grew or arrived, in a fixed order. */
 export async function joinContactGroups(tx: Transaction, { from, to }: Move) {
-  const theirs = await tx.many<{ id: Id<'grp'>; name: string; mine: Id<'grp'> | null }>`
-    select theirs.id, coalesce(mine.name, theirs.name) as name, mine.id as mine
+  const theirs = await tx.many<{ id: Id<'grp'>; mine: Id<'grp'> | null }>`
+    select theirs.id, mine.id as mine
     from contact_groups theirs left join contact_groups mine on mine.project_id = ${to} and lower(mine.name) = lower(theirs.name)
     where theirs.project_id = ${from} order by theirs.id`
   for (const { id, mine } of theirs) {
@@ -107,10 +130,12 @@ export async function joinContactGroups(tx: Transaction, { from, to }: Move) {
     if (mine) await tx.run`delete from contact_groups where project_id = ${from} and id = ${id}`
     else await tx.run`update contact_groups set project_id = ${to} where project_id = ${from} and id = ${id}`
   }
-  await tx.run`
+  const joined = await tx.many<ContactGroupRow>`
     update contact_groups g set contact_count = (select count(*) from contact_group_members m where m.project_id = g.project_id and m.group_id = g.id)
-    where project_id = ${to} and id = any(${theirs.map(({ id, mine }) => mine ?? id)}::uuid[])`
-  return theirs.map(({ id, name, mine }) => ({ id: mine ?? id, name, is_new: mine === null }))
+    where project_id = ${to} and id = any(${theirs.map(({ id, mine }) => mine ?? id)}::uuid[])
+    returning *`
+  const groups = new Map(joined.map((group) => [group.id, group]))
+  return theirs.map(({ id, mine }) => ({ group: groups.get(mine ?? id) as ContactGroupRow, is_new: mine === null })) // each was joined
 }
 
 /**

@@ -1,10 +1,12 @@
 import type { Transaction } from '../../database/database.ts'
 import { joinInterests } from '../../events/interests.ts'
 import { publish } from '../../events/publish.ts'
+import { groupEventData } from '../contact-groups/contact-group.ts'
 import { findList } from '../lists/index.ts'
 import { toListDetail } from '../lists/list.ts'
 import { toMailboxDetail } from '../mailboxes/index.ts'
 import { joinSuppressions } from '../suppressions/index.ts'
+import { moveWebhooks } from '../webhooks/index.ts'
 import {
   joinContactGroups,
   joinContacts,
@@ -24,13 +26,19 @@ export const tablesOfProject: Record<string, 'moves' | 'joins' | 'stays'> = {
   mailboxes: 'moves',
   lists: 'moves',
   list_counters: 'moves',
+  list_days: 'moves',
   list_activity: 'moves',
   list_activity_hours: 'moves',
   subscribers: 'moves',
+  waitlist_lines: 'moves',
+  waitlist_entries: 'moves',
+  waitlist_buckets: 'moves',
+  waitlist_referrals: 'moves',
   posts: 'moves',
   broadcasts: 'moves',
   deliveries: 'moves',
   broadcast_links: 'moves',
+  broadcast_hours: 'moves',
   messages: 'moves',
   emails: 'moves',
   usage_reservations: 'moves',
@@ -38,8 +46,12 @@ export const tablesOfProject: Record<string, 'moves' | 'joins' | 'stays'> = {
   calendar_events: 'moves',
   proxy_addresses: 'moves',
   erasures: 'moves',
+  webhooks: 'moves',
+  webhook_deliveries: 'moves',
+  webhook_queues: 'moves',
   // Both sides may have a row of the same key.
   contacts: 'joins',
+  project_counters: 'joins',
   contact_groups: 'joins',
   contact_group_members: 'joins',
   suppressions: 'joins',
@@ -47,6 +59,7 @@ export const tablesOfProject: Record<string, 'moves' | 'joins' | 'stays'> = {
   idempotency_keys: 'joins',
   event_interests: 'joins',
   // What happened, happened there.
+  list_joins: 'stays',
   events: 'stays',
   audit_log: 'stays',
   agent_registrations: 'stays',
@@ -73,10 +86,11 @@ export async function moveThings(tx: Transaction, move: Move): Promise<void> {
   await moveMail(tx, move)
   await joinUsage(tx, move)
   await joinInterests(tx, move)
+  await moveWebhooks(tx, move)
   for (const mailbox of mailboxes)
     await publish(tx, move.to, 'mailbox.created', { mailbox_id: mailbox.id, mailbox: toMailboxDetail(mailbox) })
-  for (const { id, name, is_new } of groups)
-    await publish(tx, move.to, is_new ? 'contact_group.created' : 'contact_group.updated', { contact_group_id: id, name })
+  for (const { group, is_new } of groups)
+    await publish(tx, move.to, is_new ? 'contact_group.created' : 'contact_group.updated', groupEventData(group))
   for (const { id } of lists) {
     const list = toListDetail((await findList(tx, { project_id: move.to, list_id: id }))!, tx.now) // moved above, with its mailbox
     await publish(tx, move.to, 'list.created', { list_id: id, list })

@@ -69,7 +69,7 @@ test('an invitation becomes an event, changes with its sequence, and ends', asyn
   await arrive(known, invite(), { email_id })
   const [event] = await shown(known)
   const { data } = (await project.eventsWithData())[0] ?? {}
-  assert.deepEqual(data, { calendar_event_id: event.id, mailbox_id: event.mailbox_id, title: 'Tea' })
+  assert.deepEqual(data, { calendar_event_id: event.id, mailbox_id: event.mailbox_id, title: 'Tea', calendar_event: event })
   assert.deepEqual(
     { ...event, id: 0, mailbox_id: 0, email_id: 0, created_at: 0, updated_at: 0 },
     {

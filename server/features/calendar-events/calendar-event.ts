@@ -75,4 +75,15 @@ export const toCalendarEvent = (row: CalendarEventRow): z.output<typeof Calendar
   organizer: row.organizer === null ? null : { name: row.organizer_name, address: row.organizer },
 })
 
-export const calendarEventData = ({ id, mailbox_id, title }: CalendarEventRow) => ({ calendar_event_id: id, mailbox_id, title })
+/** Events of the outbox are sent on: what strangers wrote at length is shortened. */
+const maxToldAttendees = 50
+const maxToldLetters = 2_000
+
+export const calendarEventData = (row: CalendarEventRow) => {
+  const { id, mailbox_id, title } = row
+  const told = {
+    attendees: row.attendees.slice(0, maxToldAttendees),
+    description: row.description?.slice(0, maxToldLetters).toWellFormed() ?? null,
+  }
+  return { calendar_event_id: id, mailbox_id, title, calendar_event: toCalendarEvent({ ...row, ...told }) }
+}

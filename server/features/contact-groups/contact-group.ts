@@ -23,4 +23,4 @@ export const ContactGroup = z
   .object({ id: idOf('grp'), name: z.string(), contact_count: z.int(), created_at: timestamp, updated_at: timestamp })
   .meta({ id: 'ContactGroup' })
 
-export const groupEventData = ({ id, name }: Pick<ContactGroupRow, 'id' | 'name'>) => ({ contact_group_id: id, name })
+export const groupEventData = (group: ContactGroupRow) => ({ contact_group_id: group.id, name: group.name, contact_group: group })

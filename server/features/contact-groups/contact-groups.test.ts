@@ -35,12 +35,13 @@ test('a group is made, renamed and removed, and each is told of once', async () 
     { id: 0, name: 'Friends', contact_count: 0, created_at: 0, updated_at: 0 },
   )
   assert.deepEqual(await project.eventsWithData(), [
-    { type: 'contact_group.created', data: { contact_group_id: group.id, name: 'Friends' } },
+    { type: 'contact_group.created', data: { contact_group_id: group.id, name: 'Friends', contact_group: group } },
   ])
-  assert.equal((await project.patch(`/contact-groups/${group.id}`, { name: 'friends' })).body.name, 'friends')
+  const { body: renamed } = await project.patch(`/contact-groups/${group.id}`, { name: 'friends' })
+  assert.equal(renamed.name, 'friends')
   assert.equal((await project.patch(`/contact-groups/${group.id}`, { name: 'friends' })).status, 200)
   assert.deepEqual(await project.eventsWithData(), [
-    { type: 'contact_group.updated', data: { contact_group_id: group.id, name: 'friends' } },
+    { type: 'contact_group.updated', data: { contact_group_id: group.id, name: 'friends', contact_group: renamed } },
   ])
   assert.equal((await project.get(`/contact-groups/${group.id}`)).body.name, 'friends')
   await project.post(`/contact-groups/${group.id}/contacts`, { contact_ids: ids })

@@ -1,7 +1,8 @@
-import { type ContactId, newId, type ProjectId } from '../../base/ids.ts'
+import { type ContactId, newId, type ProjectId, type UserId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
 import type { ContactRow } from './contact.ts'
+import { countedContacts } from './contact-counter.ts'
 
 /**
  * Mail that reached a contact `c`: what the ledgers of posts and of mailboxes have, and, stored, what they have forgotten. Counted when
@@ -38,10 +39,32 @@ interface NewContact {
 
 /** Null when the address got its contact in the meantime. */
 export const insertContact = (tx: Transaction, contact: NewContact) => tx.first<ContactRow>`
-  insert into contacts as c (project_id, id, email, email_key, name, created_at, updated_at)
-  values (${contact.project_id}, ${newId<'con'>()}, ${contact.email}, ${contact.email_key}, ${contact.name}, ${tx.now}, ${tx.now})
-  on conflict (project_id, email_key) do nothing
-  returning ${contactColumns}`
+  with made as (
+    insert into contacts as c (project_id, id, email, email_key, name, created_at, updated_at)
+    values (${contact.project_id}, ${newId<'con'>()}, ${contact.email}, ${contact.email_key}, ${contact.name}, ${tx.now}, ${tx.now})
+    on conflict (project_id, email_key) do nothing
+    returning ${contactColumns}
+  ), ${countedContacts}
+  select * from made`
+
+interface Agent {
+  project_id: ProjectId
+  agent_id: UserId
+  name: string | null
+}
+
+/** Null when the agent has a contact here. Waits for whoever is making it at this moment. */
+export const insertAgentContact = (tx: Transaction, { project_id, agent_id, name }: Agent) => tx.first<ContactRow>`
+  with made as (
+    insert into contacts as c (project_id, id, kind, agent_id, name, created_at, updated_at)
+    values (${project_id}, ${newId<'con'>()}, 'agent', ${agent_id}, ${name}, ${tx.now}, ${tx.now})
+    on conflict (project_id, agent_id) where agent_id is not null do nothing
+    returning ${contactColumns}
+  ), ${countedContacts}
+  select * from made`
+
+export const lockAgentContact = (tx: Transaction, { project_id, agent_id }: Pick<Agent, 'project_id' | 'agent_id'>) => tx.first<ContactRow>`
+  select ${contactColumns} from contacts c where c.project_id = ${project_id} and c.agent_id = ${agent_id} for update of c`
 
 export const saveContact = (tx: Transaction, contact: ContactRow) => tx.first<ContactRow>`
   update contacts c set name = ${contact.name}, notes = ${contact.notes}, org = ${contact.org}, job_title = ${contact.job_title},

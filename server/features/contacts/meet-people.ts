@@ -1,6 +1,7 @@
 import { type ContactId, newId, type ProjectId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import type { ContactRow } from './contact.ts'
+import { countedContacts } from './contact-counter.ts'
 import { contactColumns } from './contact-queries.ts'
 
 export interface Met {
@@ -20,12 +21,15 @@ export function meetPeople(tx: Transaction, people: Met[]): Promise<ContactRow[]
   }))
   // In one order: two batches that meet the same people take turns, and never in a circle.
   return tx.many<ContactRow>`
-    insert into contacts as c (project_id, id, email, email_key, name, created_at, updated_at)
-    select project_id, id, email, email_key, name, ${tx.now}, ${tx.now}
-    from json_to_recordset(${JSON.stringify(rows)}) as met (project_id uuid, id uuid, email text, email_key text, name text)
-    order by project_id, email_key
-    on conflict (project_id, email_key) do nothing
-    returning ${contactColumns}`
+    with made as (
+      insert into contacts as c (project_id, id, email, email_key, name, created_at, updated_at)
+      select project_id, id, email, email_key, name, ${tx.now}, ${tx.now}
+      from json_to_recordset(${JSON.stringify(rows)}) as met (project_id uuid, id uuid, email text, email_key text, name text)
+      order by project_id, email_key
+      on conflict (project_id, email_key) do nothing
+      returning ${contactColumns}
+    ), ${countedContacts}
+    select * from made`
 }
 
 type AddressKey = Pick<Met, 'project_id'> & { email_key: string }

@@ -1,6 +1,7 @@
 import type { ContactId, ProjectId } from '../../base/ids.ts'
 import type { Database, Queryable } from '../../database/database.ts'
 import { defineJob } from '../../jobs/jobs.ts'
+import { changeContactCount, wrongContactCounts } from './contact-counter.ts'
 
 /** So many are held against the ledger in one statement. */
 const pageSize = 2_000
@@ -8,17 +9,24 @@ const pageSize = 2_000
 const provedForMs = 30 * 86_400_000
 
 /**
- * Proves what contacts have opened and clicked against the ledger every night, and how many are in each group, and mends what is off. What
- * they have received is counted from the ledger itself, and needs no proof.
+ * Proves what contacts have opened, clicked and answered against the ledgers every night, how many a project has and how many are in each
+ * group, and mends what is off. What they have received is counted from the ledgers themselves, and needs no proof.
  */
 export const repairContacts = defineJob<object>({
   name: 'contacts.repair_counters',
   schedule: '30 3 * * *',
   async run({ database, clock, log }) {
     for (const wrong of await wrongTotals(database, new Date(clock.now().getTime() - provedForMs))) {
-      log.warn({ contact_id: wrong.id, opens: wrong.opens, clicks: wrong.clicks }, 'the totals of a contact were off and are mended')
+      const { id: contact_id, opens, clicks, replies } = wrong
+      log.warn({ contact_id, opens, clicks, replies }, 'the totals of a contact were off and are mended')
       await addTotals(database, wrong)
     }
+    await database.transaction(async (tx) => {
+      for (const { project_id, contacts } of await wrongContactCounts(tx)) {
+        log.warn({ project_id, contacts }, 'the number of contacts of a project was off and is mended')
+        await changeContactCount(tx, project_id, contacts)
+      }
+    })
     const groups = await mendGroups(database)
     if (groups > 0) log.warn({ groups }, 'the counts of contact groups were off and are mended')
   },
@@ -30,6 +38,7 @@ interface WrongTotals {
   /** What is missing. */
   opens: number
   clicks: number
+  replies: number
 }
 
 /** Of those who did something since then. Empty is the proof. */
@@ -41,8 +50,8 @@ export async function wrongTotals(database: Database, since: Date): Promise<Wron
       const page: Held[] = await holdAgainstLedger(database, project_id, after)
       wrong.push(
         ...page
-          .filter(({ opens, clicks }) => opens !== 0 || clicks !== 0)
-          .map(({ id, opens, clicks }) => ({ project_id, id, opens, clicks })),
+          .filter(({ opens, clicks, replies }) => opens !== 0 || clicks !== 0 || replies !== 0)
+          .map(({ id, opens, clicks, replies }) => ({ project_id, id, opens, clicks, replies })),
       )
       const last = page.at(-1)
       after = last && page.length === pageSize ? { at: last.last_activity_at, id: last.id } : null
@@ -61,18 +70,22 @@ interface Held extends Omit<WrongTotals, 'project_id'> {
 
 /** One statement sees both at one moment: whatever notes a deed counts it in the same transaction. */
 const holdAgainstLedger = (db: Queryable, project_id: ProjectId, { at, id }: Place) => db.many<Held>`
-  select c.id, c.last_activity_at, d.opens + c.past_opens - c.total_opens as opens, d.clicks + c.past_clicks - c.total_clicks as clicks
+  select c.id, c.last_activity_at, d.opens + c.past_opens - c.total_opens as opens, d.clicks + c.past_clicks - c.total_clicks as clicks,
+    e.replies + c.past_replies - c.total_replies as replies
   from (
     select * from contacts where project_id = ${project_id} and (last_activity_at, id) > (${at}::timestamptz, ${id}::uuid)
     order by last_activity_at, id limit ${pageSize}
   ) c cross join lateral (
     select coalesce(sum(open_count), 0) as opens, coalesce(sum(click_count), 0) as clicks
     from deliveries where project_id = ${project_id} and contact_id = c.id
-  ) d
+  ) d cross join lateral (
+    select count(*) as replies from emails where project_id = ${project_id} and contact_id = c.id and is_reply and not is_automatic
+  ) e
   order by c.last_activity_at, c.id`
 
-const addTotals = (db: Queryable, { project_id, id, opens, clicks }: WrongTotals) => db.run`
-  update contacts set total_opens = total_opens + ${opens}, total_clicks = total_clicks + ${clicks} where project_id = ${project_id} and id = ${id}`
+const addTotals = (db: Queryable, { project_id, id, opens, clicks, replies }: WrongTotals) => db.run`
+  update contacts set total_opens = total_opens + ${opens}, total_clicks = total_clicks + ${clicks}, total_replies = total_replies + ${replies}
+  where project_id = ${project_id} and id = ${id}`
 
 const mendGroups = (db: Queryable) => db.run`
   update contact_groups g set contact_count = counted.count

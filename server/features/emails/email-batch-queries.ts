@@ -104,9 +104,9 @@ export const settleTaken = (tx: Transaction, taken: Taken[]) => tx.many<Settled>
 
 /** The second is told only when it is true. */
 const eventsOf = ({ email }: Taken, index: number) => {
-  const data = emailEventData(email)
+  const as = (status: EmailRow['status']) => emailEventData({ ...email, status })
   return [
-    { of: index + 1, type: 'email.sent', data },
-    { of: index + 1, type: 'email.delivered', data },
+    { of: index + 1, type: 'email.sent', data: as('sent') },
+    { of: index + 1, type: 'email.delivered', data: as('delivered') },
   ] as const
 }

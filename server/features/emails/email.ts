@@ -2,6 +2,9 @@ import { z } from 'zod'
 import { type ContactId, type EmailId, idOf, type MailboxId, type ProjectId, type ThreadId } from '../../base/ids.ts'
 import { email, line, lineOrNone, text, timestamp } from '../../operations/schemas.ts'
 
+/** What can stand between < and > in a header, and be folded. Strangers name their mail as they like. */
+export const isMessageId = (text: string): boolean => /^[!-;=?-~]{1,900}$/.test(text)
+
 const maxTagLength = 256
 export const TagValue = lineOrNone(maxTagLength)
 /** A name and a value to find a mail by. The name `channel` says where it came from. */
@@ -61,7 +64,7 @@ export const toEmailRecord = (row: EmailRow): z.output<typeof EmailRecord> => ({
   tag: row.source_tag,
 })
 
-/** What every email.* event of a single mail carries. */
+/** What every email.* event of a single mail carries: the mail as it is after what happened. */
 export const emailEventData = (row: EmailRow) => ({
   email_id: row.id,
   mailbox_id: row.mailbox_id,
@@ -75,6 +78,7 @@ export const emailEventData = (row: EmailRow) => ({
   message_id: row.provider_message_id,
   tag: row.source_tag,
   metadata: row.metadata,
+  email: toEmailRecord(row),
 })
 
 const maxFields = 10

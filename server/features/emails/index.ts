@@ -5,8 +5,8 @@ import { sendEmail } from './send-email.ts'
 export const emailOperations: Operation[] = [sendEmail, getEmail]
 
 export type { Draft } from './book-email.ts'
-export { type EmailRow, EmailTag, TagValue } from './email.ts'
+export { type EmailRow, EmailTag, isMessageId, TagValue } from './email.ts'
 export { failInterrupted } from './fail-interrupted.ts'
 export { sendDraft } from './send-draft.ts'
 export { boundMailboxOf, refuseInactive } from './sending-mailbox.ts'
-export { isMessageId, newThread, type Parent, replyTo, shortened, threadHeaders } from './threading.ts'
+export { newThread, type Parent, replyTo, shortened, threadHeaders } from './threading.ts'

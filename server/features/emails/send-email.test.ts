@@ -69,7 +69,11 @@ test('a mail goes out at once, is recorded, counted and told of', async () => {
   )
   const [event, delivered, ...others] = await project.eventsWithData()
   assert.deepEqual([event?.type, event?.data.email_id, event?.data.to], ['email.sent', record.id, to])
-  assert.deepEqual([delivered, others], [{ type: 'email.delivered', data: event?.data }, []])
+  assert.deepEqual(
+    [delivered, others],
+    [{ type: 'email.delivered', data: { ...event?.data, email: { ...record, status: 'delivered' } } }, []],
+  )
+  assert.deepEqual(event?.data.email, record)
   assert.equal(parseId('mbx', String(event?.data.mailbox_id)), mailbox_id)
   assert.deepEqual([event?.data.tag, event?.data.metadata], ['welcome', { order: '17' }])
   assert.equal(await sentBy(project), 1)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type EmailId, newId, type ThreadId } from '../../base/ids.ts'
-import { isMessageId, replyTo, threadHeaders } from './threading.ts'
+import { isMessageId } from './email.ts'
+import { replyTo, threadHeaders } from './threading.ts'
 
 const parentOf = (reference_ids: string[], in_reply_to: string | null = null) => ({
   id: newId() as EmailId,

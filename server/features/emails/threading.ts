@@ -1,4 +1,5 @@
 import type { EmailId, ThreadId } from '../../base/ids.ts'
+import { isMessageId } from './email.ts'
 
 /** Where a mail stands in a conversation. Message-IDs are without their angle brackets. */
 export interface Parentage {
@@ -34,9 +35,6 @@ const ancestorsOf = (parent: Parent | null): string[] => {
   const named = parent.reference_ids.length > 0 ? parent.reference_ids : [parent.in_reply_to ?? '']
   return named.filter(isMessageId)
 }
-
-/** What can stand between < and > in a header, and be folded. Strangers name their mail as they like. */
-export const isMessageId = (text: string): boolean => /^[!-;=?-~]{1,900}$/.test(text)
 
 /** Long conversations keep where they began, by which programs find the thread, and what was said last. */
 const maxReferencesLength = 998

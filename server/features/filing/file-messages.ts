@@ -2,6 +2,7 @@ import { reasonOf } from '../../base/errors.ts'
 import { type ContactId, type MailboxId, newId } from '../../base/ids.ts'
 import { BlobStoreError, rawKey } from '../../blobs/blob-store.ts'
 import type { Transaction } from '../../database/database.ts'
+import { whoWants } from '../../events/interests.ts'
 import { type NewEvent, publishEach } from '../../events/publish.ts'
 import { parseAddress } from '../../mail/address.ts'
 import type { Services } from '../../operations/context.ts'
@@ -16,6 +17,7 @@ import { type Destination, type FiledMail, type HomeMailbox, refused } from './f
 import { insertFiled, takeFromSpool } from './filing-queries.ts'
 import { forwardMails } from './forward-mail.ts'
 import { bounded, type InboundMail, isByCorrespondent, isByPerson, writerOf } from './inbound-mail.ts'
+import { mailEventsOf } from './mail-events.ts'
 import { carryAttachments } from './outgoing-copy.ts'
 import { passOnReplies, replyKey } from './pass-on-replies.ts'
 import { type OwnersReply, routeMails } from './route-mail.ts'
@@ -106,7 +108,15 @@ async function file(services: Needs, tx: Transaction, destinations: Destination[
   const begun = conversations.flatMap(({ begins }) => begins ?? [])
   if (begun.length > 0) await beginThreads(tx, begun)
   await noteReplies(tx, filed)
-  await publishEach(tx, filed.flatMap(eventsOf))
+  const listening = await whoWants(
+    services.database,
+    filed.map(({ mailbox }) => mailbox.project_id),
+    ['email.received'],
+  )
+  await publishEach(
+    tx,
+    filed.flatMap((mail) => mailEventsOf(mail, { isHeard: listening.has(mail.mailbox.project_id) })),
+  )
   for (const mail of filed) if (!mail.refused_reply) await noteCalendars(tx, mail)
   return filed
 }
@@ -176,28 +186,4 @@ async function noteReplies(tx: Transaction, filed: FiledMail[]): Promise<void> {
     original?.email_id ? [{ project_id, id: original.email_id }] : [],
   )
   if (answered.length > 0) await markReplied(tx, answered)
-}
-
-function eventsOf(filed: FiledMail): NewEvent[] {
-  const { mailbox, original, mail } = filed
-  const data = {
-    email_id: filed.id,
-    mailbox_id: mailbox.id,
-    list_id: mailbox.list_id,
-    post_id: null,
-    subscriber_id: null,
-    contact_id: filed.contact_id,
-    from: writerOf(mail),
-    to: filed.recipient,
-    subject: mail.parsed.subject,
-    message_id: mail.parsed.message_id,
-    tag: null,
-    metadata: {},
-  }
-  const { project_id } = mailbox
-  const received: NewEvent = { project_id, type: 'email.received', data }
-  if (!original) return [received]
-  // The ids of what was answered, beside those of the answer itself.
-  const { list_id, post_id, subscriber_id, tag, metadata } = original
-  return [received, { project_id, type: 'email.replied', data: { ...data, list_id, post_id, subscriber_id, tag, metadata } }]
 }

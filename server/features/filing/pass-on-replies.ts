@@ -74,9 +74,10 @@ async function passOn(services: Pick<Services, 'config'>, tx: Transaction, { rep
   if (!permission.isAllowed) await tellOwner(services, tx, { mailbox, outside: to.outside, reason: permission.reason })
   if (!message_id) return
   if (answered) await markAnswered(tx, { project_id, id: answered.id })
-  const nobody = { list_id: null, post_id: null, subscriber_id: null, tag: null, metadata: {} }
-  const sent = { email_id: id, mailbox_id, contact_id, from: mailbox.address, to: to.outside, subject: outgoing.subject, message_id }
-  await publish(tx, project_id, 'email.sent', { ...sent, ...nobody })
+  const nobody = { list_id: null, post_id: null, subscriber_id: null }
+  const sent = { from: mailbox.address, to: to.outside, subject: outgoing.subject, tag: null, metadata: {} }
+  const email = { ...sent, id, status: 'sent' as const, provider_message_id: message_id, reason: null, created_at: tx.now }
+  await publish(tx, project_id, 'email.sent', { email_id: id, mailbox_id, contact_id, ...sent, ...nobody, message_id, email })
 }
 
 /** Where the owner's own message is kept: one for each e-mail that was made of it, and removed with that. */

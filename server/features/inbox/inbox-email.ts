@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type ContactId, type EmailId, idOf, type MailboxId, type ProjectId, type ThreadId } from '../../base/ids.ts'
 import type { ParsedAttachment } from '../../mail/inbound/parsed-mail.ts'
 import { email, line, text, timestamp } from '../../operations/schemas.ts'
-import { EmailTag, isMessageId } from '../emails/index.ts'
+import { EmailTag, isMessageId } from '../emails/email.ts'
 
 /**
  * What a mailbox received and sent. Mail that came in is `received`, `read` once somebody said so, `replied` once an answer to it has
@@ -108,6 +108,27 @@ export const InboxEmailDetail = z
     reason: z.string().nullable().meta({ description: 'Why it failed or bounced, in words' }),
   })
   .meta({ id: 'MailboxEmailDetail' })
+
+/** What `email.received` tells of a mail: what there is to know without asking, within bounds. */
+export const ReceivedEmail = z
+  .object({
+    ...summary,
+    message_id: InboxEmailDetail.shape.message_id,
+    in_reply_to: InboxEmailDetail.shape.in_reply_to,
+    reply_to: InboxEmailDetail.shape.reply_to,
+    text_body: z
+      .string()
+      .nullable()
+      .optional()
+      .meta({ description: 'Up to 32 kB. Left out, as is html_body, when nobody listened for email.received as it came' }),
+    html_body: z.string().nullable().optional().meta({ description: 'As it was sent, by anybody. Both bodies together have up to 64 kB' }),
+    extracted_data: InboxEmailDetail.shape.extracted_data,
+    verdicts: InboxEmailDetail.shape.verdicts,
+    attachments: z.array(attachment).meta({ description: 'Names and sizes of the first 50; …/attachments/{number} has what is in them' }),
+    is_automatic: InboxEmailDetail.shape.is_automatic,
+    truncated: z.boolean().meta({ description: 'Something did not fit: GET the e-mail for all of it' }),
+  })
+  .meta({ id: 'ReceivedEmail' })
 
 export const toInboxDetail = (row: InboxRow): z.output<typeof InboxEmailDetail> => ({
   ...row,

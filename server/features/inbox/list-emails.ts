@@ -4,12 +4,11 @@ import { idOf } from '../../base/ids.ts'
 import type { Context } from '../../operations/context.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
 import { formatCursor, Page, pageOf, pageQuery, parseCursor } from '../../operations/page.ts'
-import { line } from '../../operations/schemas.ts'
+import { line, secondsUpTo } from '../../operations/schemas.ts'
 import { TagValue } from '../emails/index.ts'
 import { reachMailbox } from '../mailboxes/index.ts'
 import { Direction, InboxEmailSummary, InboxParams, InboxStatus, type InboxSummaryRow } from './inbox-email.ts'
 import { type BoxKey, type InboxFilter, lastPlace, lastPlaceBefore, pageEmails, searchEmails } from './inbox-queries.ts'
-import { secondsUpTo } from './seconds.ts'
 import { waitForMail } from './wait-for-mail.ts'
 
 const maxWait = 60

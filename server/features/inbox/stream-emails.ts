@@ -4,11 +4,11 @@ import { invalid } from '../../base/errors.ts'
 import type { Context } from '../../operations/context.ts'
 import { defineOperation, fileOf } from '../../operations/define-operation.ts'
 import { presenterOf } from '../../operations/present.ts'
+import { secondsUpTo } from '../../operations/schemas.ts'
 import { reachMailbox } from '../mailboxes/index.ts'
 import { InboxEmailSummary, InboxParams, type InboxSummaryRow } from './inbox-email.ts'
 import { type BoxKey, emailsAfter, lastPlace } from './inbox-queries.ts'
 import { type Watch, watchMailbox } from './mail-watch.ts'
-import { secondsUpTo } from './seconds.ts'
 
 /** Clients come back by themselves, and are asked for their key again then. */
 const maxSeconds = 3_600

@@ -6,6 +6,7 @@ import { until } from '../../../tests/support/until.ts'
 import { formatId, newId, type ProjectId, parseId } from '../../base/ids.ts'
 import type { EventType } from '../../events/catalogue.ts'
 import { publish, publishBulk } from '../../events/publish.ts'
+import { trimActivity } from '../../events/retention.ts'
 
 const app = await startApp()
 const hour = 3_600_000
@@ -86,8 +87,18 @@ test('a reply counts, and names its mail', async () => {
   const [email_id, post_id] = [newId<'eml'>(), newId<'post'>()]
   const rest = { mailbox_id: null, subscriber_id: null, contact_id: null, to: 'lively@posthaste.test', tag: null, metadata: {} }
   const mail = { from: 'ann@example.org', subject: 'Re: hello', message_id: 'm1@example.org' }
+  const inbox = { direction: 'inbound', from_address: mail.from, from_name: null, to_address: rest.to, subject: mail.subject } as const
+  const told = {
+    ...inbox,
+    id: email_id,
+    status: 'received',
+    tags: null,
+    thread_id: null,
+    attachment_count: 0,
+    created_at: new Date(),
+  } as const
   await app.services.database.transaction((tx) =>
-    publish(tx, project.id, 'email.replied', { ...rest, ...mail, email_id, post_id, list_id: parseId('lst', list.id) }),
+    publish(tx, project.id, 'email.replied', { ...rest, ...mail, email_id, post_id, list_id: parseId('lst', list.id), email: told }),
   )
   const body = await feed(project, path, 1)
   assert.deepEqual(body.week, { subscribed: 0, unsubscribed: 0, replies: 1 })
@@ -138,6 +149,93 @@ test('another project’s list, and one that never existed, are not found', asyn
     assert.deepEqual(body, answers[1]?.body)
   }
   assert.deepEqual(await other.events(), [])
+})
+
+test('many who write at once, imports among them: nothing is lost, nothing is twice, and the newest are on top', async () => {
+  const { project, list, path } = await newList()
+  const other = (await project.post('/lists', { name: 'Other' })).body
+  const add = (listId: string, name: string) =>
+    project.post(`/lists/${listId}/subscribers`, { email: `${name}@example.org`, verified: true })
+  await Promise.all([
+    ...Array.from({ length: 40 }, (_, index) => add(index % 2 === 0 ? list.id : other.id, `one-${index}`)),
+    ...Array.from({ length: 4 }, () => publishMany(project, list, 700, 'active')),
+  ])
+  const body = await until('all are counted', async () => {
+    const { body } = await project.get(`${path}?limit=200`)
+    return body.week.subscribed >= 2_820 && body
+  })
+  assert.equal(body.week.subscribed, 2_820)
+  const places: [string, string][] = body.items.map(({ at, id }: { at: string; id: string }) => [at, id])
+  assert.deepEqual([places.length, new Set(places.map(([, id]) => id)).size], [200, 200])
+  assert.deepEqual(
+    places,
+    places.toSorted(([atA, idA], [atB, idB]) => (atA === atB ? (idA < idB ? 1 : -1) : atA < atB ? 1 : -1)),
+  )
+  assert.equal((await feed(project, `/lists/${other.id}/activity`, 20)).week.subscribed, 20)
+})
+
+test('what began before and was committed after does not push newer things out of the feed', async () => {
+  const { project, list, path } = await newList()
+  const { database } = app.services
+  let begun = () => {}
+  const others = new Promise<void>((resolve) => {
+    begun = resolve
+  })
+  let goOn = () => {}
+  const held = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  const long = database.transaction(async (tx) => {
+    await tx.run`select 1`
+    begun()
+    await held
+    await publishBulk(tx, project.id, 'subscriber.created', {
+      template: { list_id: list.id, subscriber: { status: 'active', email: '$0' } },
+      rows: Array.from({ length: 300 }, (_, index) => [`import-${index}@example.org`]),
+    })
+  })
+  await others
+  // At least a millisecond later, as the feed has it.
+  app.clock.advance(1_000)
+  await project.post(`/lists/${list.id}/subscribers`, { email: 'newest@example.org', verified: true })
+  goOn()
+  await long
+  const body = await until('all are counted', async () => {
+    const { body } = await project.get(`${path}?limit=200`)
+    return body.week.subscribed === 301 && body
+  })
+  assert.deepEqual([body.items.length, body.items[0].email, body.items[1].email], [200, 'newest@example.org', 'import-299@example.org'])
+})
+
+test('what is told of a list that is deleted meanwhile leaves nothing behind, and holds up no other', async () => {
+  const [gone, kept] = [await newList(), await newList()]
+  await gone.project.delete(`/lists/${gone.list.id}`)
+  await publishMany(gone.project, gone.list, 10, 'active')
+  await publishMany(kept.project, kept.list, 10, 'active')
+  assert.equal((await feed(kept.project, kept.path, 10)).week.subscribed, 10)
+  for (const table of ['list_activity', 'list_activity_hours'])
+    assert.deepEqual(
+      (await app.services.database.execute(`select 1 from ${table} where project_id = $1`, [gone.project.id])).rows,
+      [],
+      table,
+    )
+})
+
+test('the night keeps the newest thousand of each list', async () => {
+  const [much, little] = [await newList(), await newList()]
+  const kept = async ({ project }: { project: TestProject }) =>
+    (await app.services.database.many`select 1 from list_activity where project_id = ${project.id}`).length
+  // Each by itself: of what is filed together only the newest 200 are.
+  for (let time = 1; time <= 7; time++) {
+    await publishMany(much.project, much.list, 200, 'active')
+    await until('they are filed', async () => (await kept(much)) === time * 200)
+  }
+  await publishMany(little.project, little.list, 3, 'active')
+  await feed(little.project, little.path, 3)
+  const newest = (await much.project.get(`${much.path}?limit=200`)).body.items
+  await trimActivity(app.services.database)
+  assert.deepEqual([await kept(much), await kept(little)], [1_000, 3])
+  assert.deepEqual((await much.project.get(`${much.path}?limit=200`)).body.items, newest)
 })
 
 // Last: the clock does not go back.

@@ -10,6 +10,6 @@ export const listOperations: Operation[] = [listLists, createList, getList, upda
 
 export { ListDetail, type ListRow, UnderListParams } from './list.ts'
 export { changeCounts } from './list-counters.ts'
-export { findList, holdList, type ListKey, listExists } from './list-queries.ts'
+export { findList, findListBySubdomain, findListOfAnyProject, findListType, holdList, type ListKey, listExists } from './list-queries.ts'
 export { purgeList } from './purge-list.ts'
 export { repairCounters } from './repair-counters.ts'

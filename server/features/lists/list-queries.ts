@@ -27,6 +27,20 @@ export const lockList = (tx: Transaction, key: ListKey) => tx.first<ListRow>`
 export const listExists = async (db: Queryable, key: ListKey): Promise<boolean> =>
   (await db.first`select 1 from lists where project_id = ${key.project_id} and id = ${key.list_id} and deleted_at is null`) !== null
 
+export const findListType = async (db: Queryable, key: ListKey): Promise<z.output<typeof ListType> | null> =>
+  (
+    await db.first<Pick<ListRow, 'type'>>`
+      select type from lists where project_id = ${key.project_id} and id = ${key.list_id} and deleted_at is null`
+  )?.type ?? null
+
+/** Of whichever project: who joins need not belong to it. */
+export const findListOfAnyProject = (db: Queryable, list_id: ListId) => db.first<ListRow>`
+  select ${columns} ${fromLists} where l.id = ${list_id} and l.deleted_at is null`
+
+/** The list behind a public page. */
+export const findListBySubdomain = (db: Queryable, subdomain: string) => db.first<ListRow>`
+  select ${columns} ${fromLists} where l.subdomain = ${subdomain} and l.deleted_at is null`
+
 /** True while the list is there, and it stays until the transaction ends: whoever deletes it waits. */
 export const holdList = async (tx: Transaction, key: ListKey): Promise<boolean> =>
   (await tx.first`select 1 from lists where project_id = ${key.project_id} and id = ${key.list_id} and deleted_at is null for share`) !==
@@ -94,7 +108,8 @@ export const updateList = (tx: Transaction, list: ListRow) => tx.run`
   update lists set name = ${list.name}, description = ${list.description}, reply_to = ${list.reply_to},
     confirmation_message = ${list.confirmation_message}, postal_address = ${list.postal_address},
     track_opens = ${list.track_opens}, track_clicks = ${list.track_clicks},
-    show_posts = ${list.show_posts}, show_subscriber_count = ${list.show_subscriber_count}, updated_at = ${tx.now}
+    show_posts = ${list.show_posts}, show_subscriber_count = ${list.show_subscriber_count},
+    waitlist_capacity = ${list.waitlist_capacity}, referral_boost = ${list.referral_boost}, waitlist_closed = ${list.waitlist_closed}, updated_at = ${tx.now}
   where project_id = ${list.project_id} and id = ${list.id}`
 
 export const markListDeleted = (tx: Transaction, key: ListKey) => tx.run`

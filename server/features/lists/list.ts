@@ -26,6 +26,9 @@ export interface ListRow {
   track_clicks: boolean
   show_posts: boolean
   show_subscriber_count: boolean
+  waitlist_capacity: number | null
+  referral_boost: number
+  waitlist_closed: boolean
   subscriber_count: number
   created_at: Date
 }
@@ -91,6 +94,9 @@ export const ListDetail = z
     show_posts: z.boolean().nullable(),
     show_subscriber_count: z.boolean().nullable(),
     created_at: timestamp,
+    waitlist_capacity: z.int().nullable().optional().meta({ description: 'Waitlists only: how many may wait; null for any number' }),
+    referral_boost: z.int().optional().meta({ description: 'Waitlists only: how many places a confirmed referral moves its referrer up' }),
+    waitlist_closed: z.boolean().optional().meta({ description: 'Waitlists only: nobody can join' }),
   })
   .meta({ id: 'ListDetail' })
 
@@ -108,7 +114,24 @@ export const ListChanges = z.object({
   track_clicks: z.boolean().optional(),
   show_posts: z.boolean().optional(),
   show_subscriber_count: z.boolean().optional(),
+  waitlist_capacity: z
+    .int()
+    .min(1)
+    .max(10_000_000)
+    .nullable()
+    .optional()
+    .meta({ description: 'Of a waitlist: how many may wait; null for any number' }),
+  referral_boost: z
+    .int()
+    .min(0)
+    .max(50)
+    .optional()
+    .meta({ description: 'Of a waitlist: how many places a confirmed referral moves its referrer up' }),
+  waitlist_closed: z.boolean().optional().meta({ description: 'Of a waitlist: nobody can join; those who wait stay' }),
 })
+
+export const waitlistSettings = ['waitlist_capacity', 'referral_boost', 'waitlist_closed'] as const
+const noWaitlist = { waitlist_capacity: undefined, referral_boost: undefined, waitlist_closed: undefined }
 
 /** Until a domain of its own is set up, a list sends from its mailbox. */
 const sender = (row: ListRow, now: Date) => ({
@@ -126,7 +149,12 @@ export const toListSummary = (row: ListSummaryRow, now: Date): z.output<typeof L
   signals: { to_approve: row.to_approve, scheduled: row.scheduled, drafts: row.drafts, sending: row.sending },
 })
 
-export const toListDetail = (row: ListRow, now: Date): z.output<typeof ListDetail> => ({ ...row, ...sender(row, now), sender_domain: null })
+export const toListDetail = (row: ListRow, now: Date): z.output<typeof ListDetail> => ({
+  ...row,
+  ...(row.type === 'waitlist' ? {} : noWaitlist),
+  ...sender(row, now),
+  sender_domain: null,
+})
 
 /** Names without a Latin letter or digit get a plain word; the caller adds a number when taken. */
 export function subdomainOf(name: string): string {

@@ -3,7 +3,7 @@ import { removeDeliveries } from '../../delivery/control.ts'
 import { defineJob } from '../../jobs/jobs.ts'
 import { releaseUnused, untilLetGo } from '../usage/index.ts'
 import type { ListKey } from './list-queries.ts'
-import { abortBroadcastsOf, broadcastsOf, removeBroadcast, removeRest, removeSubscribers } from './purge-queries.ts'
+import { abortBroadcastsOf, broadcastsOf, removeBroadcast, removeRest, removeSubscribers, removeWaitlistEntries } from './purge-queries.ts'
 
 const chunk = 10_000
 
@@ -12,6 +12,7 @@ export const purgeList = defineJob<ListKey>({
   name: 'lists.purge',
   async run({ database }, key) {
     await inChunks(() => removeSubscribers(database, key, chunk))
+    await inChunks(() => removeWaitlistEntries(database, key, chunk))
     await purgeBroadcasts(database, key)
     await removeRest(database, key)
   },

@@ -7,6 +7,10 @@ export const removeSubscribers = (db: Queryable, { project_id, list_id }: ListKe
   delete from subscribers where project_id = ${project_id} and list_id = ${list_id} and id in (
     select id from subscribers where project_id = ${project_id} and list_id = ${list_id} limit ${chunk})`
 
+export const removeWaitlistEntries = (db: Queryable, { project_id, list_id }: ListKey, chunk: number) => db.run`
+  delete from waitlist_entries where project_id = ${project_id} and list_id = ${list_id} and subscriber_id in (
+    select subscriber_id from waitlist_entries where project_id = ${project_id} and list_id = ${list_id} limit ${chunk})`
+
 interface BroadcastKey {
   project_id: ProjectId
   id: BroadcastId
@@ -20,15 +24,21 @@ export const broadcastsOf = (db: Queryable, { project_id, list_id }: ListKey) =>
   select project_id, id from broadcasts where project_id = ${project_id} and list_id = ${list_id}`
 
 export async function removeBroadcast(db: Queryable, { project_id, id }: BroadcastKey): Promise<void> {
+  await db.run`delete from broadcast_hours where project_id = ${project_id} and broadcast_id = ${id}`
   await db.run`delete from broadcast_links where project_id = ${project_id} and broadcast_id = ${id}`
   await db.run`delete from broadcasts where project_id = ${project_id} and id = ${id}`
 }
 
-/** Its posts, its unsent messages, its counters and its feed. */
+/** Its posts, its unsent messages, its counters, its feed and its line. */
 export async function removeRest(db: Queryable, { project_id, list_id }: ListKey): Promise<void> {
   await db.run`delete from posts where project_id = ${project_id} and list_id = ${list_id}`
   await db.run`delete from messages where project_id = ${project_id} and list_id = ${list_id} and status = 'queued'`
   await db.run`delete from list_counters where project_id = ${project_id} and list_id = ${list_id}`
+  await db.run`delete from list_days where project_id = ${project_id} and list_id = ${list_id}`
   await db.run`delete from list_activity where project_id = ${project_id} and list_id = ${list_id}`
   await db.run`delete from list_activity_hours where project_id = ${project_id} and list_id = ${list_id}`
+  await db.run`delete from list_joins where project_id = ${project_id} and list_id = ${list_id}`
+  await db.run`delete from waitlist_lines where project_id = ${project_id} and list_id = ${list_id}`
+  await db.run`delete from waitlist_buckets where project_id = ${project_id} and list_id = ${list_id}`
+  await db.run`delete from waitlist_referrals where project_id = ${project_id} and list_id = ${list_id}`
 }

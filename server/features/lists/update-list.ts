@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { notFound } from '../../base/errors.ts'
+import { invalid, notFound } from '../../base/errors.ts'
 import { publish } from '../../events/publish.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
-import { ListChanges, ListDetail, ListParams, toListDetail } from './list.ts'
+import { ListChanges, ListDetail, ListParams, toListDetail, waitlistSettings } from './list.ts'
 import { lockList, updateList as saveList } from './list-queries.ts'
 
 export const updateList = defineOperation({
@@ -22,6 +22,8 @@ export const updateList = defineOperation({
     return database.transaction(async (tx) => {
       const before = await lockList(tx, { project_id: caller.project_id, list_id: params.id })
       if (!before) throw notFound('list')
+      for (const setting of waitlistSettings)
+        if (before.type !== 'waitlist' && body[setting] !== undefined) throw invalid(setting, 'is for lists of the type waitlist')
       const { reply_to, ...changes } = body
       const list = { ...before }
       Object.assign(list, changes, reply_to === undefined ? {} : { reply_to: reply_to?.address ?? null })

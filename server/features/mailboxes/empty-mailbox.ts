@@ -36,16 +36,23 @@ async function eraseEmails({ database, blobs }: Erasing, key: MailboxKey): Promi
   return emails.length
 }
 
-/** What people received from it stays with them as a number. */
+/** What people received from it, and answered, stays with them as a number. */
 const removeEmails = (tx: Transaction, { project_id, id }: MailboxKey, ids: EmailId[]) => tx.run`
   with gone as (
-    delete from emails where project_id = ${project_id} and mailbox_id = ${id} and id = any(${ids}::uuid[]) returning direction, status, to_key
+    delete from emails where project_id = ${project_id} and mailbox_id = ${id} and id = any(${ids}::uuid[])
+    returning direction, status, to_key, contact_id, is_reply and not is_automatic as is_reply
   ), forgotten as (
     select to_key, count(*) as count from gone where direction = 'outbound' and status not in ('sending', 'failed', 'bounced') group by to_key
+  ), of_people as (
+    select c.id, f.count as received, 0 as replies from forgotten f join contacts c on c.project_id = ${project_id} and c.email_key = f.to_key
+    union all select contact_id, 0, count(*) from gone where is_reply and contact_id is not null group by contact_id
+  ), summed as (
+    select id, sum(received) as received, sum(replies) as replies from of_people group by id
   ), held as (
-    select c.id, f.count from contacts c join forgotten f on f.to_key = c.email_key where c.project_id = ${project_id} order by c.id for no key update of c
+    select c.id, s.received, s.replies from contacts c join summed s on s.id = c.id where c.project_id = ${project_id} order by c.id for no key update of c
   )
-  update contacts c set total_received = c.total_received + held.count from held where c.project_id = ${project_id} and c.id = held.id`
+  update contacts c set total_received = c.total_received + held.received, past_replies = c.past_replies + held.replies
+  from held where c.project_id = ${project_id} and c.id = held.id`
 
 /** A mail to two mailboxes of a project is two e-mails and one raw message. */
 const nextEmails = (database: Database, { project_id, id }: MailboxKey) => database.many<{

@@ -8,7 +8,7 @@ import { formatId, newId } from '../../base/ids.ts'
 import { allOperations } from '../../operations/all-operations.ts'
 import { roles } from '../../operations/context.ts'
 
-const app = await startApp()
+const app = await startApp({ ALLOW_PRIVATE_WEBHOOKS: 'true' })
 const { database } = app.services
 const idOf = (member: TestProject) => formatId('usr', member.user_id)
 const path = (member: TestProject) => `/members/${idOf(member)}`

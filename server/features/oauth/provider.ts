@@ -16,7 +16,7 @@ import { isGrantLive } from './oauth-queries.ts'
 import { signingKeyOf } from './signing-key.ts'
 
 export type OAuthProvider = Provider
-type Parts = Pick<Services, 'database' | 'clock' | 'secrets' | 'config' | 'log'>
+type Parts = Pick<Services, 'database' | 'clock' | 'secrets' | 'config' | 'log' | 'guardedFetch'>
 
 const hour = 3600
 const day = 24 * hour
@@ -59,7 +59,7 @@ export function createOAuthProvider(parts: Parts, showError: ShowError): OAuthPr
     },
     features: featuresFor(parts),
     findAccount: createFindAccount(parts),
-    fetch: createMetadataFetch(config),
+    fetch: createMetadataFetch(parts.guardedFetch),
     async renderError(ctx, out) {
       ctx.respond = false
       showError(ctx.req, { status: ctx.status, error: out.error, description: out.error_description ?? '' })

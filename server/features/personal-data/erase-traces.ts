@@ -3,6 +3,7 @@ import type { Database } from '../../database/database.ts'
 import { publish } from '../../events/publish.ts'
 import { defineJob } from '../../jobs/jobs.ts'
 import type { Services } from '../../operations/context.ts'
+import { eraseAnswers } from '../webhooks/index.ts'
 import {
   anonymiseDeliveries,
   type Erasure,
@@ -18,6 +19,7 @@ import {
   removeRest,
 } from './erasure-queries.ts'
 import type { Person } from './person.ts'
+import { patternsOf } from './person-events.ts'
 import { redactEvents } from './redact-events.ts'
 
 const mailChunk = 200
@@ -47,10 +49,16 @@ async function erase({ database, blobs }: Pick<Services, 'database' | 'blobs'>, 
   while ((await anonymiseDeliveries(database, erasure, ledgerChunk)) === ledgerChunk);
   await database.transaction(async (tx) => {
     for (const { id, mailbox_id } of await leaveCalendars(tx, erasure))
-      await publish(tx, erasure.project_id, 'calendar_event.deleted', { calendar_event_id: id, mailbox_id, title: '' })
+      await publish(tx, erasure.project_id, 'calendar_event.deleted', {
+        calendar_event_id: id,
+        mailbox_id,
+        title: '',
+        calendar_event: null,
+      })
     await removeRest(tx, erasure)
   })
   await redactEvents(database, erasure)
+  await eraseAnswers(database, erasure.project_id, patternsOf(erasure))
   if (wasBeingSent || (await hasMailLeft(database, erasure))) return false
   await removeErasure(database, erasure)
   return true

@@ -1,6 +1,7 @@
 import { type ContactId, type EmailId, type Id, type MailboxId, newId, type ProjectId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import { type Fragment, sql } from '../../database/sql.ts'
+import type { ContactGroupRow } from '../contact-groups/contact-group.ts'
 import type { SubscriberRow } from '../subscribers/subscriber.ts'
 import { erasedAddress, type Person, spellingsOf } from './person.ts'
 
@@ -10,7 +11,7 @@ interface ContactKey {
 }
 
 /** Groups are held before contacts, as by whoever puts somebody into one. */
-export const leaveGroups = (tx: Transaction, { project_id, contact_id }: ContactKey) => tx.many<{ id: Id<'grp'>; name: string }>`
+export const leaveGroups = (tx: Transaction, { project_id, contact_id }: ContactKey) => tx.many<ContactGroupRow>`
   with held as (
     select g.project_id, g.id from contact_groups g join contact_group_members m on m.project_id = g.project_id and m.group_id = g.id
     where m.project_id = ${project_id} and m.contact_id = ${contact_id} order by g.id for update of g
@@ -19,7 +20,7 @@ export const leaveGroups = (tx: Transaction, { project_id, contact_id }: Contact
     returning m.group_id
   )
   update contact_groups g set contact_count = g.contact_count - 1, updated_at = ${tx.now} from gone where g.project_id = ${project_id} and g.id = gone.group_id
-  returning g.id, g.name`
+  returning g.*`
 
 /** From all lists. Of lists that are deleted nothing is told, and nothing is counted any more. */
 export const removeSubscriptions = (tx: Transaction, { project_id, contact_id }: ContactKey) => tx.many<SubscriberRow>`

@@ -58,8 +58,10 @@ async function* emailsOf(db: Queryable, person: Person): AsyncGenerator<Row> {
 
 const listsOf = (db: Queryable, { project_id, contact_id }: Person) => db.many<Row>`
   select s.id as subscriber_id, s.list_id, l.name as list_name, s.email, s.name, s.status, s.source, s.subscribed_at, s.unsubscribed_at,
-    s.last_open_at, s.last_click_at, s.country, s.city, s.created_at
+    s.last_open_at, s.last_click_at, s.country, s.city, s.created_at, e.status as waitlist_status, e.referral_code, e.referral_count, e.invited_at,
+    e.accepted_at
   from subscribers s join lists l on l.project_id = s.project_id and l.id = s.list_id
+    left join waitlist_entries e on e.project_id = s.project_id and e.list_id = s.list_id and e.subscriber_id = s.id
   where s.project_id = ${project_id} and s.contact_id = ${contact_id} order by s.created_at, s.id`
 
 const groupsOf = (db: Queryable, { project_id, contact_id }: Person) => db.many<Row>`
@@ -68,7 +70,9 @@ const groupsOf = (db: Queryable, { project_id, contact_id }: Person) => db.many<
 
 const deliveriesOf = (db: Queryable, { project_id, contact_id }: Person, after: string) => db.many<Row>`
   select d.id, b.post_id, b.list_id, b.source->'post'->>'subject' as subject, d.email, d.name, d.status, d.reason, d.sent_at, d.settled_at,
-    d.opened_at, d.clicked_at, d.open_count, d.click_count
+    d.opened_at, d.clicked_at, d.open_count, d.click_count, d.unsubscribed_at,
+    array(select url from broadcast_links l where l.project_id = d.project_id and l.broadcast_id = d.broadcast_id and l.number = any(d.clicked_links)
+      order by l.number) as clicked_links
   from deliveries d join broadcasts b on b.project_id = d.project_id and b.id = d.broadcast_id
   where d.project_id = ${project_id} and d.contact_id = ${contact_id} and d.id > ${after} order by d.id limit ${pageSize}`
 

@@ -8,7 +8,7 @@ const pageSize = 100
 
 /** What the outbox still has of them, a page at a time. It forgets by itself, but not at once. */
 export async function* eventsAbout(db: Queryable, person: Person): AsyncGenerator<EventRow> {
-  const patterns = [formatId('con', person.contact_id), ...spellingsOf(person)].map(likePattern)
+  const patterns = patternsOf(person)
   for (let after = '00000000-0000-0000-0000-000000000000'; ; ) {
     const rows = await db.many<EventRow>`
       select * from events where project_id = ${person.project_id} and id > ${after} and lower(coalesce(data::text, items::text)) like any(${patterns}::text[])
@@ -19,6 +19,9 @@ export async function* eventsAbout(db: Queryable, person: Person): AsyncGenerato
     after = last.id
   }
 }
+
+/** What a text that tells of them holds, in small letters. */
+export const patternsOf = (person: Person): string[] => [formatId('con', person.contact_id), ...spellingsOf(person)].map(likePattern)
 
 /** Whether a value of an event is their id, or their address however it is written. */
 export function namesOf(person: Person): (value: unknown) => boolean {

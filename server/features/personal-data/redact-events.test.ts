@@ -59,6 +59,55 @@ test('a contact, a subscriber and a mail lose what they say of a person', () => 
   })
 })
 
+test('a mail that is told in full loses its words, and what servers said of it', () => {
+  const ids = { email_id: 'eml_1', contact_id: null, from: 'ANN@bücher.example', to: 'box@example.org' }
+  const words = { subject: 'Hello', message_id: 'a@b', tag: null, metadata: {} }
+  const email = {
+    id: 'eml_1',
+    status: 'received',
+    from_address: 'ann@bücher.example',
+    from_name: 'Ann',
+    to_address: 'box@example.org',
+    subject: 'Hello',
+    text_body: 'I am Ann',
+    html_body: '<p>I am Ann</p>',
+    extracted_data: { code: '1' },
+    attachments: [{ number: 1, filename: 'ann.pdf' }],
+    truncated: false,
+  }
+  const bounce = { kind: 'hard', smtp_code: 550, reason: 'ann@bücher.example is unknown' }
+  const redacted = redact(row({ data: { ...ids, ...words, email, bounce } }), isTheirs).data
+  assert.deepEqual(redacted?.email, {
+    id: 'eml_1',
+    status: 'received',
+    from_address: 'erased@erased.invalid',
+    from_name: null,
+    to_address: 'box@example.org',
+    subject: null,
+    text_body: null,
+    html_body: null,
+    extracted_data: null,
+    attachments: [],
+    truncated: false,
+  })
+  assert.deepEqual(redacted?.bounce, { kind: 'hard', smtp_code: 550, reason: null })
+  assert.doesNotMatch(JSON.stringify(redacted), /ann/i)
+  const copy = redact(row({ data: { ...ids, ...words, email: null } }), isTheirs).data
+  assert.equal(copy?.email, null)
+})
+
+test('what they invited to is gone; from what they were invited to, they are', () => {
+  const told = { calendar_event_id: 'cal_1', mailbox_id: 'mbx_1', title: 'Tea with Ann' }
+  const [ann, bo] = [
+    { name: 'Ann', address: 'ann@bücher.example' },
+    { name: 'Bo', address: 'bo@example.org' },
+  ]
+  const theirs = { ...told, calendar_event: { organizer: ann, attendees: [bo], title: 'Tea with Ann' } }
+  assert.deepEqual(redact(row({ data: theirs }), isTheirs).data, { ...told, title: '', calendar_event: null })
+  const others = { ...told, calendar_event: { organizer: bo, attendees: [ann, bo] } }
+  assert.deepEqual(redact(row({ data: others }), isTheirs).data, { ...told, calendar_event: { organizer: bo, attendees: [bo] } })
+})
+
 test('of a bulk, only their rows', () => {
   const template = { contact_id: '$0', contact: { id: '$0', kind: 'person', email: '$1', name: '$2' }, to: '$1' }
   const rows = [

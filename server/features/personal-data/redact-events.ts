@@ -30,13 +30,60 @@ function redactData(data: Record<string, unknown>, isTheirs: IsTheirs): Record<s
   if (isAboutThem && data.contact) redacted.contact = { ...(data.contact as object), ...blank }
   if (isAboutThem && data.subscriber) redacted.subscriber = { ...(data.subscriber as object), email, name }
   // `from` and `to` are in events of mail alone.
-  if (typeof data.to === 'string' && (isAboutThem || isTheirs(data.from) || isTheirs(data.to))) Object.assign(redacted, wordsOfMail)
+  if (typeof data.to === 'string' && (isAboutThem || isTheirs(data.from) || isTheirs(data.to)))
+    Object.assign(redacted, wordsOfMail, redactMail(data, isTheirs))
+  if (data.calendar_event) Object.assign(redacted, redactInvitation(data.calendar_event as Invitation, isTheirs))
   for (const side of ['from', 'to']) if (isTheirs(data[side])) redacted[side] = erasedAddress
   return redacted
 }
 
+/** Whatever the mail says, and what servers said of it: both may name them. */
+const wordsOfEmail = {
+  ...wordsOfMail,
+  provider_message_id: null,
+  in_reply_to: null,
+  reply_to: null,
+  from_name: null,
+  text_body: null,
+  html_body: null,
+  extracted_data: null,
+  attachments: [],
+  tags: null,
+  reason: null,
+}
+
+function redactMail({ email, bounce }: Record<string, unknown>, isTheirs: IsTheirs): object {
+  const redacted: Record<string, unknown> = {}
+  if (email) {
+    const told = email as Record<string, unknown>
+    const blanked = Object.entries(wordsOfEmail).filter(([field]) => field in told)
+    const sides = ['from', 'to', 'from_address', 'to_address'].filter((side) => isTheirs(told[side]))
+    redacted.email = { ...told, ...Object.fromEntries(blanked), ...Object.fromEntries(sides.map((side) => [side, erasedAddress])) }
+  }
+  if (bounce) redacted.bounce = { ...(bounce as object), reason: null }
+  return redacted
+}
+
+interface Invitation {
+  organizer: { address: string } | null
+  attendees: { address: string }[]
+}
+
+/** What they invited to is theirs; of what they were invited to, they are one of many. */
+function redactInvitation(invitation: Invitation, isTheirs: IsTheirs): object {
+  if (isTheirs(invitation.organizer?.address)) return { title: '', calendar_event: null }
+  return { calendar_event: { ...invitation, attendees: invitation.attendees.filter(({ address }) => !isTheirs(address)) } }
+}
+
 /** What is written in place of what the rows of a bulk say, by the name that the template has for it. */
-const inPlaceOf: Record<string, string | null> = { email: null, name: null, from: erasedAddress, to: erasedAddress, message_id: null }
+const inPlaceOf: Record<string, string | null> = {
+  email: null,
+  name: null,
+  from: erasedAddress,
+  to: erasedAddress,
+  message_id: null,
+  reason: null,
+}
 
 function redactBulk({ template, rows }: Bulk, isTheirs: IsTheirs): Bulk {
   const words = placesIn(template)

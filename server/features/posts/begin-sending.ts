@@ -42,7 +42,8 @@ export async function beginSending(
   const broadcast_id = await startBroadcast(tx, broadcast)
   // It is not waiting for its time any more. Whoever may send has approved it.
   const status = post.status === 'scheduled' ? 'draft' : post.status
-  await saveState(tx, { ...post, status, scheduled_at: null, needs_approval: false, broadcast_id })
-  await publish(tx, project_id, 'post.sent', postEventData(post))
+  const sending = { ...post, status, scheduled_at: null, needs_approval: false, broadcast_id }
+  await saveState(tx, sending)
+  await publish(tx, project_id, 'post.sent', postEventData({ ...sending, broadcast_status: 'sending', recipients }))
   return broadcast_id
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../../tests/support/posthaste.ts'
-import { addPostInFlight, broadcastOf, newList, newPost } from '../../../tests/support/posts.ts'
+import { addPostInFlight, broadcastOf, newList, newPost, postData } from '../../../tests/support/posts.ts'
 import type { TestProject } from '../../../tests/support/project.ts'
 
 const app = await startApp({ ROLES: 'http,consumers' })
@@ -74,7 +74,7 @@ for (const [action, { event, from }] of Object.entries(actions)) {
         const shown = Object.fromEntries(Object.keys(wanted).map((name) => [name, body[name]]))
         assert.deepEqual(shown, wanted)
         assert.deepEqual((await project.get(path)).body, body)
-        const data = { post_id: body.id, list_id: list.id, subject: body.subject }
+        const data = await postData(project, list, body)
         assert.deepEqual(await project.eventsWithData(), [{ type: event, data }])
       }
     }

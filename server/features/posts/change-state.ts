@@ -22,6 +22,7 @@ export const changeState = ({ database }: Pick<Context, 'database'>, key: PostKe
     const change = await apply(tx, post)
     if (!change) throw invalid('status', 'has changed in this moment; look at the post and try again')
     await saveState(tx, { ...post, ...change })
-    await publish(tx, key.project_id, event, postEventData(post))
-    return toPostDetail((await findPost(tx, key))!, tx.now) // locked above, and still there
+    const after = (await findPost(tx, key))! // locked above, and still there
+    await publish(tx, key.project_id, event, postEventData(after))
+    return toPostDetail(after, tx.now)
   })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { asProject, asUser, registerAnonymous } from '../../../tests/support/agents.ts'
 import { startApp } from '../../../tests/support/posthaste.ts'
-import { newList } from '../../../tests/support/posts.ts'
+import { newList, postData } from '../../../tests/support/posts.ts'
 import { speaking } from '../../../tests/support/project.ts'
 import type { Scope } from '../../operations/context.ts'
 import { insertToken, makeKey } from '../tokens/index.ts'
@@ -41,7 +41,7 @@ test('a post begins as a draft with what was written, and its event tells', asyn
   assert.ok(Date.parse(created_at))
   assert.deepEqual(rest, { ...emptyPost, ...content })
   assert.deepEqual((await project.get(`${path}/${id}`)).body, body)
-  assert.deepEqual(await project.eventsWithData(), [{ type: 'post.created', data: { post_id: id, list_id: list.id, subject: 'Grüße 🦊' } }])
+  assert.deepEqual(await project.eventsWithData(), [{ type: 'post.created', data: await postData(project, list, body) }])
 })
 
 test('a subject is enough', async () => {

@@ -24,7 +24,8 @@ const fromPosts = sql`
 
 /** Another project's post is not found, never forbidden: the tenant is part of the key. */
 export const findPost = (db: Queryable, key: PostKey) => db.first<PostRow>`
-  select p.*, b.status as broadcast_status, b.reason as broadcast_reason, b.recipients, b.delivered, b.opened, b.clicked, b.bounced,
+  select p.*, b.status as broadcast_status, b.reason as broadcast_reason, b.recipients,
+    b.delivered + b.complained as delivered, b.opened, b.clicked, b.bounced,
     w.started_at as warming_since, w.counted_from as warm_up_counted_from, w.sent as warm_up_sent
   ${fromPosts} left join warm_ups w on w.project_id = b.project_id and w.domain = b.from_domain
   where p.project_id = ${key.project_id} and p.list_id = ${key.list_id} and p.id = ${key.post_id}`

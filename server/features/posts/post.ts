@@ -219,9 +219,10 @@ const statsOf = ({ recipients, delivered, opened, clicked, bounced }: PostRow) =
   bounced: bounced ?? 0,
 })
 
-/** What every post event carries. */
-export const postEventData = (row: Pick<PostHead, 'id' | 'list_id' | 'subject'>) => ({
+/** What every post event carries: the post as it is after what happened, without its bodies. */
+export const postEventData = (row: PostHead) => ({
   post_id: row.id,
   list_id: row.list_id,
   subject: row.subject,
+  post: toPostSummary(row),
 })

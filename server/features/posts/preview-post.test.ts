@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../../tests/support/posthaste.ts'
-import { newPost } from '../../../tests/support/posts.ts'
+import { newPost, postData } from '../../../tests/support/posts.ts'
 import { until } from '../../../tests/support/until.ts'
 import { capturedFor } from '../../../tests/support/visitor.ts'
 import { formatId, newId } from '../../base/ids.ts'
@@ -70,9 +70,7 @@ test('a copy has the words of the post, of the same list', async () => {
   assert.notEqual(body.id, post.id)
   assert.deepEqual({ ...body, id: post.id, created_at: post.created_at }, post)
   assert.deepEqual((await project.get(path.replace(post.id, body.id))).body, body)
-  assert.deepEqual(await project.eventsWithData(), [
-    { type: 'post.created', data: { post_id: body.id, list_id: list.id, subject: 'Hello' } },
-  ])
+  assert.deepEqual(await project.eventsWithData(), [{ type: 'post.created', data: await postData(project, list, body) }])
 })
 
 test('test copies go to each address once, say what they are, and count', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { credentialFor, useUp } from '../../../tests/support/payable.ts'
 import { startApp } from '../../../tests/support/posthaste.ts'
-import { addPostInFlight, importReaders, newList, newPost, newSentPost } from '../../../tests/support/posts.ts'
+import { addPostInFlight, importReaders, newList, newPost, newSentPost, postData } from '../../../tests/support/posts.ts'
 import type { TestProject } from '../../../tests/support/project.ts'
 import { expandOne } from '../../delivery/broadcast/expand.ts'
 import { pageUnreleased, releaseUnused } from '../usage/index.ts'
@@ -31,7 +31,7 @@ test('what failed is queued again and booked again; the rest stays as it is', as
   await queueAll()
   assert.deepEqual(await statuses(project, path), ['delivered', 'queued', 'bounced', 'queued', 'complained'])
   assert.equal(await sentBy(project), 5)
-  const data = { post_id: post.id, list_id: list.id, subject: 'Hello' }
+  const data = await postData(project, list, post)
   assert.deepEqual(await project.eventsWithData(), [{ type: 'post.resumed', data }])
   const { body: now } = await project.get(path)
   assert.deepEqual([now.status, now.sending, now.broadcast.status, now.sent_at], ['sent', true, 'sending', before.sent_at])

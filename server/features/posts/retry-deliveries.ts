@@ -58,7 +58,7 @@ async function bookAndRetry(context: Context, key: PostKey) {
     const retried = Math.min(count, left)
     if (!(await retryFailed(tx, { project_id, post_id, reservation_id, booked: count, count: retried })))
       throw invalid('status', 'has changed in this moment; look at the post and try again')
-    await publish(tx, project_id, 'post.resumed', postEventData(post))
+    await publish(tx, project_id, 'post.resumed', postEventData({ ...post, broadcast_status: 'sending' }))
     await rememberBegun(tx, context, broadcast_id)
     return { broadcast_id, result: { retried } }
   })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { useUp } from '../../../tests/support/payable.ts'
 import { startApp } from '../../../tests/support/posthaste.ts'
-import { broadcastOf, newPost } from '../../../tests/support/posts.ts'
+import { broadcastOf, newPost, postData } from '../../../tests/support/posts.ts'
 import { queuedMail } from '../../../tests/support/subscribers.ts'
 import { until } from '../../../tests/support/until.ts'
 import { sendDuePosts, startDuePosts } from './index.ts'
@@ -33,7 +33,7 @@ test('what came due while nothing was running goes out, once; what is not due wa
   app.clock.advance(2 * hour)
   await Promise.all([sendDuePosts(app.services), sendDuePosts(app.services), sendDuePosts(app.services)])
   await sendDuePosts(app.services)
-  const data = { post_id: due.post.id, list_id: due.list.id, subject: 'Hello' }
+  const data = await postData(due.project, due.list, due.post)
   assert.deepEqual(await due.project.eventsWithData(), [{ type: 'post.sent', data }])
   const { body } = await due.project.get(due.path)
   assert.deepEqual([body.status, body.sending, body.scheduled_at, body.stats.recipients], ['draft', true, null, 2])
@@ -70,7 +70,7 @@ test('over the plan, it is a draft again and its owner is told', async () => {
   app.clock.advance(2 * hour)
   await useUp(app, project, 98)
   await sendDuePosts(app.services)
-  const data = { post_id: post.id, list_id: list.id, subject: 'Hello' }
+  const data = await postData(project, list, post)
   assert.deepEqual(await project.eventsWithData(), [{ type: 'post.updated', data }])
   const { body } = await project.get(path)
   assert.deepEqual(body, post)

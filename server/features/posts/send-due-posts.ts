@@ -81,8 +81,9 @@ function asProblem(error: unknown): string {
 
 /** The owner learns of it by mail: nobody is there to read an error. An agent's human counts as its owner. */
 async function returnToDraft(services: Services, tx: Transaction, { post, problem }: { post: PostRow; problem: string }): Promise<void> {
-  await saveState(tx, { ...post, status: 'draft', scheduled_at: null })
-  await publish(tx, post.project_id, 'post.updated', postEventData(post))
+  const draft: PostRow = { ...post, status: 'draft', scheduled_at: null }
+  await saveState(tx, draft)
+  await publish(tx, post.project_id, 'post.updated', postEventData(draft))
   const owner = await findOwnerAddress(tx, post.project_id)
   if (!owner?.email) return
   await sendNotice(services, tx, {

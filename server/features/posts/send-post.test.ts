@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { credentialFor, useUp } from '../../../tests/support/payable.ts'
 import { startApp } from '../../../tests/support/posthaste.ts'
-import { addPostInFlight, broadcastOf, newPost } from '../../../tests/support/posts.ts'
+import { addPostInFlight, broadcastOf, newPost, postData } from '../../../tests/support/posts.ts'
 import type { TestProject } from '../../../tests/support/project.ts'
 import { parseId } from '../../base/ids.ts'
 
@@ -24,7 +24,7 @@ test('a draft is on its way with the words, the sender and the people of this mo
   const { status, body } = await send(project, path)
   assert.equal(status, 202)
   assert.deepEqual(body, { status: 'sending', recipients: 2 })
-  assert.deepEqual(await project.eventsWithData(), [{ type: 'post.sent', data: { post_id: post.id, list_id: list.id, subject: 'Hello' } }])
+  assert.deepEqual(await project.eventsWithData(), [{ type: 'post.sent', data: await postData(project, list, post) }])
   assert.equal(await sentBy(project), 2)
 
   const broadcast = await broadcastOf(app, project, post.id)

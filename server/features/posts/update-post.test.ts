@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../../tests/support/posthaste.ts'
-import { addPostInFlight, newPost } from '../../../tests/support/posts.ts'
+import { addPostInFlight, newPost, postData } from '../../../tests/support/posts.ts'
 
 const app = await startApp()
 const { database } = app.services
@@ -12,9 +12,7 @@ test('a draft changes in what is named; the rest stays, and null empties', async
   assert.equal(status, 200)
   assert.deepEqual(body, { ...post, subject: 'Other', body_markdown: '# Hi', body_html: null, preview_text: null })
   assert.deepEqual((await project.get(path)).body, body)
-  assert.deepEqual(await project.eventsWithData(), [
-    { type: 'post.updated', data: { post_id: post.id, list_id: list.id, subject: 'Other' } },
-  ])
+  assert.deepEqual(await project.eventsWithData(), [{ type: 'post.updated', data: await postData(project, list, post) }])
 })
 
 test('a change makes what was found in the text before worthless', async () => {

@@ -13,7 +13,7 @@ import { insertToken, makeKey } from '../tokens/index.ts'
 import { periodStart } from '../usage/usage.ts'
 import { purgeProject } from './index.ts'
 
-const app = await startApp()
+const app = await startApp({ ALLOW_PRIVATE_WEBHOOKS: 'true' })
 const { database } = app.services
 
 /** How many rows each table has of a project, where it has any. */

@@ -58,12 +58,18 @@ async function giveBack(database: Database, project_id: ProjectId): Promise<void
   for (const key of await unreleasedOf(database, project_id)) await database.transaction((tx) => releaseUnused(tx, key))
 }
 
+/** Long enough for every attempt to tell a webhook that the project ended; what is left then goes at night. */
+const isJustDeleted = `exists (select 1 from projects p where p.id = $1 and p.deleted_at > $2::timestamptz - interval '1 hour')`
 const isUnbilled = 'overage > 0 and billed_at is null'
 
 /** What must outlive the project for a while, and who ends it. `$1` is the project, `$2` today. */
 const kept: Record<string, string> = {
   // Every consumer is to read that the project ended; the outbox forgets it in its own time.
   events: `type = 'project.deleted'`,
+  webhooks: `status = 'active' and 'project.deleted' = any(events) and ${isJustDeleted}`,
+  webhook_deliveries: `event_type = 'project.deleted' and ${isJustDeleted}`,
+  webhook_queues: `exists (select 1 from webhooks w where w.project_id = $1 and w.id = webhook_id and 'project.deleted' = any(w.events))
+    and ${isJustDeleted}`,
   // Billing ends the subscription, bills the last month and looks what became of a charge; then these go, too.
   billing_accounts: `coalesce(status in ('active', 'trialing', 'past_due'), false)
     or exists (select 1 from usage_periods u where u.project_id = $1 and ${isUnbilled})`,

@@ -63,6 +63,8 @@ test('a hard bounce: the ledger, the counts, the subscriber and the address all 
     message_id: `${formatId('dlv', first.id)}@posthaste.test`,
     tag: null,
     metadata: {},
+    email: null,
+    bounce: { kind: 'hard', smtp_code: null, enhanced_code: '5.1.1', reason: 'There is no such mailbox' },
   })
   assert.match(`${subscriber_id} ${contact_id} ${mailbox_id}`, /^sub_\w+ con_\w+ mbx_\w+$/)
 })

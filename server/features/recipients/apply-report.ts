@@ -6,7 +6,7 @@ import { applyToEmail, applyToMessage } from './apply-single-report.ts'
 import { applyToCopy } from './follow-copies.ts'
 import { drawConsequences, followComplaint } from './give-up-address.ts'
 import { lateBounceIn } from './late-bounce.ts'
-import { type MailKey, type RecipientKey, type RecipientRow, recipientEventData } from './recipient.ts'
+import { bounceDataOf, type MailKey, type RecipientKey, type RecipientRow, recipientEventData } from './recipient.ts'
 import { lockRecipient, moveCount, saveLateBounce, saveLateComplaint } from './recipient-queries.ts'
 
 /**
@@ -32,7 +32,7 @@ async function applyBounce(tx: Transaction, recipient: RecipientRow, report: Bou
   // Whatever the reason: this copy did not arrive. What that means for the address is another question.
   await saveLateBounce(tx, recipient, bounce)
   await drawConsequences(tx, recipient, { ...bounce, at: tx.now })
-  await publish(tx, recipient.project_id, 'email.bounced', recipientEventData(recipient))
+  await publish(tx, recipient.project_id, 'email.bounced', { ...recipientEventData(recipient), bounce: bounceDataOf(bounce) })
   await moveCount(tx, recipient, { from: recipient.status, to: 'bounced' })
   return true
 }

@@ -82,6 +82,8 @@ test('a hard bounce of a single mail: its record, the lists, the suppressions an
         message_id: provider_message_id,
         tag: 'receipt',
         metadata: { order: '17' },
+        email: (await project.get(`/emails/${id}`)).body,
+        bounce: { kind: 'hard', smtp_code: 550, enhanced_code: '5.1.1', reason: 'There is no such mailbox' },
       },
     },
   ])

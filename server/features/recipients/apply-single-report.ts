@@ -5,7 +5,7 @@ import type { Report } from '../../mail/reports/report.ts'
 import { type EmailRow, emailEventData } from '../emails/email.ts'
 import { drawConsequences, failureOf, findAddressee, followComplaint } from './give-up-address.ts'
 import { type LateBounce, lateBounceIn } from './late-bounce.ts'
-import type { MailKey } from './recipient.ts'
+import { bounceDataOf, type MailKey } from './recipient.ts'
 import {
   type ListMessageRow,
   lockEmail,
@@ -17,13 +17,15 @@ import {
   saveMessageBounce,
 } from './single-mail-queries.ts'
 
+const complained = 'The recipient reported it as spam'
+
 /** Of a mail that `POST /emails` sent. Once: one that has bounced or was complained about has no other fate. */
 export async function applyToEmail(tx: Transaction, key: MailKey & { kind: 'email' }, report: Report): Promise<boolean> {
   const email = await lockEmail(tx, key)
   if (!email || email.status === 'bounced' || email.status === 'complained') return false
   if (report.kind === 'complaint') {
-    await saveEmailComplaint(tx, key, 'The recipient reported it as spam')
-    await publish(tx, email.project_id, 'email.complained', emailEventData(email))
+    await saveEmailComplaint(tx, key, complained)
+    await publish(tx, email.project_id, 'email.complained', emailEventData({ ...email, status: 'complained', reason: complained }))
     await followComplaint(tx, await findAddressee(tx, email.project_id, email.to_address), report.feedback_type)
     return true
   }
@@ -35,7 +37,10 @@ export async function applyToEmail(tx: Transaction, key: MailKey & { kind: 'emai
 async function applyEmailBounce(tx: Transaction, email: EmailRow, bounce: LateBounce): Promise<void> {
   await saveEmailBounce(tx, email, bounce)
   await drawConsequences(tx, await findAddressee(tx, email.project_id, email.to_address), { ...bounce, at: tx.now })
-  await publish(tx, email.project_id, 'email.bounced', emailEventData(email))
+  await publish(tx, email.project_id, 'email.bounced', {
+    ...emailEventData({ ...email, status: 'bounced', reason: bounce.reason }),
+    bounce: bounceDataOf(bounce),
+  })
 }
 
 /** Of a confirmation mail or a test copy. The ledger of messages knows no complaint: what follows from one is all that is kept. */
@@ -50,7 +55,7 @@ export async function applyToMessage(tx: Transaction, key: MailKey & { kind: 'me
   if (!bounce) return false
   await saveMessageBounce(tx, key, bounce)
   await drawConsequences(tx, message, { ...bounce, at: tx.now })
-  await tellOfMessage(tx, message)
+  await tellOfMessage(tx, { ...message, ...bounce })
   return true
 }
 
@@ -82,5 +87,7 @@ async function tellOfMessage(tx: Transaction, message: ListMessageRow): Promise<
     message_id: null,
     tag: null,
     metadata: {},
+    email: null,
+    bounce: bounceDataOf(message),
   })
 }

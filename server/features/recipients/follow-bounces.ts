@@ -4,6 +4,7 @@ import type { Services } from '../../operations/context.ts'
 import { followMessages } from './apply-single-report.ts'
 import { followCopies } from './follow-copies.ts'
 import { drawConsequences, failureOf } from './give-up-address.ts'
+import { bounceDataOf } from './recipient.ts'
 import { lockUnfollowed, markFollowed } from './recipient-queries.ts'
 
 /** Small, so that the transaction holds up neither the engine nor the consumers of events. */
@@ -39,7 +40,7 @@ export const followBounces = ({ database }: Pick<Services, 'database'>): Promise
     const bounced = recipients.filter(({ status }) => status === 'bounced')
     await publishOfRecipients(
       tx,
-      bounced.map((copy) => ({ type: 'email.bounced', copy })),
+      bounced.map((copy) => ({ type: 'email.bounced', copy, bounce: bounceDataOf(copy) })),
     )
     return recipients.length === batchSize
   })

@@ -6,7 +6,7 @@ import { releaseEmails } from '../usage/index.ts'
 import { type CopyRow, emailOf, forgetBooking, lockCopy, lockUnfollowedCopies, saveAnswerFate, saveForwardFate } from './copy-queries.ts'
 import { drawConsequences, failureOf, findAddressee, followComplaint } from './give-up-address.ts'
 import { lateBounceIn } from './late-bounce.ts'
-import type { MailKey } from './recipient.ts'
+import { bounceDataOf, type MailKey } from './recipient.ts'
 import { lockEmail, markMessagesFollowed, saveEmailComplaint, saveMessageBounce } from './single-mail-queries.ts'
 
 /** What the sender has settled of the mail that proxy mailboxes pass on. True when there may be more. */
@@ -51,8 +51,10 @@ async function noteFate(tx: Transaction, copy: CopyRow): Promise<string | null> 
   if (copy.kind === 'forward') await saveForwardFate(tx, copy)
   else if (email.status !== 'bounced' && email.status !== 'complained') {
     await saveAnswerFate(tx, copy)
-    const type = copy.status === 'delivered' ? 'email.delivered' : copy.status === 'bounced' ? 'email.bounced' : null
-    if (type) await publish(tx, copy.project_id, type, emailEventData(email))
+    const { project_id, status, reason } = copy
+    if (status === 'delivered') await publish(tx, project_id, 'email.delivered', emailEventData({ ...email, status, reason }))
+    if (status === 'bounced')
+      await publish(tx, project_id, 'email.bounced', { ...emailEventData({ ...email, status, reason }), bounce: bounceDataOf(copy) })
   }
   return email.reservation_id
 }
@@ -61,6 +63,7 @@ async function noteFate(tx: Transaction, copy: CopyRow): Promise<string | null> 
 async function noteComplaint(tx: Transaction, copy: CopyRow): Promise<void> {
   const email = copy.kind === 'proxy_reply' ? await lockEmail(tx, emailOf(copy)) : null
   if (!email || email.status === 'complained') return
-  await saveEmailComplaint(tx, email, 'The recipient reported it as spam')
-  await publish(tx, copy.project_id, 'email.complained', emailEventData(email))
+  const reason = 'The recipient reported it as spam'
+  await saveEmailComplaint(tx, email, reason)
+  await publish(tx, copy.project_id, 'email.complained', emailEventData({ ...email, status: 'complained', reason }))
 }

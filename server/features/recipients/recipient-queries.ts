@@ -1,6 +1,7 @@
 import type { ProjectId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
+import { addingToHours, hourOf } from '../../delivery/control.ts'
 import type { LateBounce } from './late-bounce.ts'
 import type { RecipientKey, RecipientRow, RecipientStatus } from './recipient.ts'
 
@@ -45,18 +46,40 @@ export const saveLateComplaint = (tx: Transaction, { project_id, id }: Recipient
     settled_at = coalesce(settled_at, ${tx.now}), followed_at = ${tx.now}
   where project_id = ${project_id} and id = ${id}`
 
+const has = (status: RecipientStatus, ...wanted: RecipientStatus[]): number => Number(wanted.includes(status))
+
 /** One fewer of what it was, one more of what it is. Call it late in the transaction: every settling batch needs the row. */
-export const moveCount = (
+export function moveCount(
   tx: Transaction,
-  { project_id, broadcast_id }: RecipientRow,
-  { from, to }: { from: RecipientStatus; to: RecipientStatus },
-) => tx.run`
-  update broadcasts set
-    delivered = delivered - (${from} = 'delivered')::integer,
-    failed = failed - (${from} = 'failed')::integer,
-    bounced = bounced + (${to} = 'bounced')::integer,
-    complained = complained + (${to} = 'complained')::integer
-  where project_id = ${project_id} and id = ${broadcast_id}`
+  { project_id, broadcast_id, settled_at }: RecipientRow,
+  { from, to }: { from: RecipientStatus; to: 'bounced' | 'complained' },
+): Promise<number> {
+  const arrived = has(to, 'complained') - has(from, 'delivered', 'complained')
+  return tx.run`
+    with counted as (
+      update broadcasts set
+        delivered = delivered - ${has(from, 'delivered')}::integer,
+        failed = failed - ${has(from, 'failed')}::integer,
+        bounced = bounced + ${has(to, 'bounced')}::integer,
+        complained = complained + ${has(to, 'complained')}::integer
+      where project_id = ${project_id} and id = ${broadcast_id}
+      returning project_id, id, list_id, created_at
+    ) ${addingToHours(sql`
+      select project_id, id, ${hourOf(sql`${settled_at ?? tx.now}::timestamptz`, sql`created_at`)}, list_id,
+        ${arrived}::integer, ${has(to, 'bounced')}::integer, ${has(to, 'complained')}::integer, 0, 0, 0
+      from counted`)}`
+}
+
+/** They left by this mail, whatever they do later: counted once. */
+export const countUnsubscribed = (tx: Transaction, { project_id, id }: RecipientKey) => tx.run`
+  with noted as (
+    update deliveries set unsubscribed_at = ${tx.now} where project_id = ${project_id} and id = ${id} and unsubscribed_at is null
+    returning broadcast_id
+  ), counted as (
+    update broadcasts b set unsubscribed = b.unsubscribed + 1 from noted where b.project_id = ${project_id} and b.id = noted.broadcast_id
+    returning b.project_id, b.id, b.list_id, b.created_at
+  ) ${addingToHours(sql`
+    select project_id, id, ${hourOf(sql`${tx.now}::timestamptz`, sql`created_at`)}, list_id, 0, 0, 0, 0, 0, 1 from counted`)}`
 
 /**
  * Settled as bounced by the engine, or given up while the mailbox was full, and not looked at since. By themselves first: the index that

@@ -11,6 +11,7 @@ import {
   type ProjectId,
   type SubscriberId,
 } from '../../base/ids.ts'
+import type { EventData } from '../../events/catalogue.ts'
 import type { FailureClass } from '../../mail/reports/report.ts'
 
 /** Somebody whom a broadcast was sent to: the token in their copy names this row of the ledger, and with it the subscription. */
@@ -63,4 +64,20 @@ export const recipientEventData = (row: RecipientRow) => ({
   message_id: `${formatId('dlv', row.id)}@${row.message_id_domain}`,
   tag: null,
   metadata: {},
+  email: null,
+})
+
+interface Bounced {
+  bounce_class: FailureClass | null
+  smtp_code: number | null
+  enhanced_code: string | null
+  reason: string | null
+}
+
+/** As email.bounced tells it. What a receiver has against the sender or the message may pass, too. */
+export const bounceDataOf = ({ bounce_class, smtp_code, enhanced_code, reason }: Bounced): EventData<'email.bounced'>['bounce'] => ({
+  kind: bounce_class === 'hard' ? 'hard' : 'soft',
+  smtp_code,
+  enhanced_code,
+  reason,
 })

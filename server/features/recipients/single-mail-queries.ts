@@ -38,6 +38,8 @@ export interface ListMessageRow {
   from_address: string
   subject: string
   status: 'queued' | 'sending' | 'delivered' | 'bounced' | 'failed'
+  smtp_code: number | null
+  enhanced_code: string | null
   bounce_class: FailureClass | null
   reason: string | null
   settled_at: Date | null
@@ -46,7 +48,7 @@ export interface ListMessageRow {
 const columns = sql`
   m.project_id, m.id, m.kind, m.list_id, l.mailbox_id, s.id as subscriber_id, c.id as contact_id, m.recipient as email,
   coalesce(m.mail->'from'->>'address', '') as from_address, coalesce(m.mail->>'subject', '') as subject, m.status,
-  m.bounce_class, m.reason, m.settled_at`
+  m.smtp_code, m.enhanced_code, m.bounce_class, m.reason, m.settled_at`
 const whomItWasFor = sql`
   left join lists l on l.project_id = m.project_id and l.id = m.list_id and l.deleted_at is null
   left join contacts c on c.project_id = m.project_id and c.email_key = m.recipient_key

@@ -4,7 +4,7 @@ import { findSubscriber, unsubscribe } from '../subscribers/index.ts'
 import type { SubscriberStatus } from '../subscribers/subscriber.ts'
 import { findRecipientKey, projectFinder } from './find-recipient.ts'
 import type { RecipientKey } from './recipient.ts'
-import { findRecipient } from './recipient-queries.ts'
+import { countUnsubscribed, findRecipient, lockRecipient } from './recipient-queries.ts'
 
 export interface Leaving {
   /** Null when the list is gone: nothing more comes from it. */
@@ -32,7 +32,8 @@ export async function leaveList(services: Pick<Services, 'database' | 'secrets'>
 
 export const unsubscribeRecipient = ({ database }: Pick<Services, 'database'>, key: RecipientKey): Promise<boolean> =>
   database.transaction(async (tx) => {
-    const recipient = await findRecipient(tx, key)
-    if (recipient) await unsubscribe(tx, recipient)
+    // Held before the subscriber, as by whoever writes down what people open.
+    const recipient = await lockRecipient(tx, key)
+    if (recipient && (await unsubscribe(tx, recipient))) await countUnsubscribed(tx, recipient)
     return recipient !== null
   })

@@ -11,7 +11,7 @@ const longestAgeMs = 3_600_000
 /** Two clocks are never the same. */
 const mostAheadMs = 300_000
 
-type Needs = Pick<Services, 'database' | 'secrets' | 'clock' | 'log' | 'config'>
+type Needs = Pick<Services, 'database' | 'secrets' | 'clock' | 'log' | 'config' | 'guardedFetch'>
 
 /**
  * Takes in what Amazon SNS tells about mail that left through SES: bounces and complaints are applied to the message whose token they
@@ -19,7 +19,7 @@ type Needs = Pick<Services, 'database' | 'secrets' | 'clock' | 'log' | 'config'>
  */
 export function createSnsReceiver(services: Needs): (body: unknown) => Promise<void> {
   const { config, clock } = services
-  const fetch: Fetch = createMetadataFetch(config)
+  const fetch: Fetch = createMetadataFetch(services.guardedFetch)
   const signingKey = createSigningKeys({ fetch, clock })
   const findProject = cachedProjectFinder(services.database)
 

@@ -5,6 +5,7 @@ import type { Services } from '../../operations/context.ts'
 import { enrichContact, type KnownOfContact } from '../contacts/index.ts'
 import { changeCounts, type ListRow } from '../lists/index.ts'
 import { findSuppression } from '../suppressions/index.ts'
+import { enterLine, hasEntry, type Newcomer } from '../waiting-lines/index.ts'
 import { sendConfirmationMail } from './confirmation-mail.ts'
 import { type SubscriberRow, subscriberEventData } from './subscriber.ts'
 import { insertSubscriber, lockSubscriberByEmail, saveSubscriber } from './subscriber-queries.ts'
@@ -15,17 +16,22 @@ interface Addition {
   /** The caller vouches for the consent: no confirmation is asked for. */
   verified: boolean
   source: 'api' | 'form' | 'agent' | 'join'
+  /** By whom and from where they came to a waitlist. */
+  cameBy?: Pick<Newcomer, 'referred_by' | 'joined_from' | 'joined_by'>
+}
+
+export interface Added {
+  subscriber: SubscriberRow
+  /** False for who was on the list already, and is left as they are. */
+  isNew: boolean
 }
 
 /**
  * Puts an address on a list. On it and active or pending: it is answered as it is, and nothing is sent twice. Unsubscribed or bounced
- * before: it must confirm again, whoever vouches. Two at once: one row, one mail.
+ * before: it must confirm again, whoever vouches. Two at once: one row, one mail. On a waitlist they stand at the end of the line.
  */
-export async function addSubscriber(
-  services: Pick<Services, 'config' | 'secrets'>,
-  tx: Transaction,
-  { list, known, verified, source }: Addition,
-): Promise<SubscriberRow> {
+export async function addSubscriber(services: Pick<Services, 'config' | 'secrets'>, tx: Transaction, addition: Addition): Promise<Added> {
+  const { list, known, verified, source, cameBy } = addition
   const { project_id, id: list_id } = list
   const { address: email, key: email_key } = known.email
   await refuseSuppressed(tx, list, email_key)
@@ -44,12 +50,23 @@ export async function addSubscriber(
     await publish(tx, project_id, 'subscriber.created', subscriberEventData(inserted))
     if (inserted.status === 'pending') await sendConfirmationMail(services, tx, list, inserted)
     await changeCounts(tx, { project_id, list_id }, { [inserted.status]: 1 })
-    return inserted
+    await standInLine(tx, list, inserted, cameBy)
+    return { subscriber: inserted, isNew: true }
   }
   const existing = await lockSubscriberByEmail(tx, { project_id, list_id, email_key })
-  if (!existing) return addSubscriber(services, tx, { list, known, verified, source }) // removed between our insert and our look
+  if (!existing) return addSubscriber(services, tx, addition) // removed between our insert and our look
   const mayStay = existing.status === 'active' || existing.status === 'pending'
-  return mayStay ? existing : askAgain(services, tx, list, existing)
+  if (mayStay && (list.type !== 'waitlist' || (await hasEntry(tx, existing, [existing.id])))) return { subscriber: existing, isNew: false }
+  const asked = existing.status === 'active' ? existing : await askAgain(services, tx, list, existing)
+  await standInLine(tx, list, asked, cameBy)
+  return { subscriber: asked, isNew: true }
+}
+
+async function standInLine(tx: Transaction, list: ListRow, { id, status }: SubscriberRow, cameBy: Addition['cameBy']): Promise<void> {
+  if (list.type !== 'waitlist') return
+  await enterLine(tx, { project_id: list.project_id, list_id: list.id }, [
+    { ...cameBy, subscriber_id: id, is_confirmed: status === 'active' },
+  ])
 }
 
 async function refuseSuppressed(tx: Transaction, list: ListRow, email_key: string): Promise<void> {
@@ -66,6 +83,7 @@ async function askAgain(
 ): Promise<SubscriberRow> {
   const subscriber = (await saveSubscriber(tx, { ...before, status: 'pending' })) as SubscriberRow
   await sendConfirmationMail(services, tx, list, subscriber)
-  await changeCounts(tx, { project_id: list.project_id, list_id: list.id }, { [before.status]: -1, pending: 1 })
+  if (before.status !== 'pending')
+    await changeCounts(tx, { project_id: list.project_id, list_id: list.id }, { [before.status]: -1, pending: 1 })
   return subscriber
 }

@@ -3,6 +3,7 @@ import { publish } from '../../events/publish.ts'
 import type { Services } from '../../operations/context.ts'
 import { findProjectNow } from '../agents/index.ts'
 import { changeCounts, findList, type ListRow } from '../lists/index.ts'
+import { confirmEntry } from '../waiting-lines/index.ts'
 import { parseConfirmToken } from './confirm-token.ts'
 import { type SubscriberRow, subscriberEventData } from './subscriber.ts'
 import { findSubscriber, lockSubscriber, type SubscriberKey, saveSubscriber } from './subscriber-queries.ts'
@@ -35,6 +36,7 @@ export async function confirmSubscriber(services: Services, token: string): Prom
     })) as SubscriberRow
     await publish(tx, key.project_id, 'subscriber.confirmed', subscriberEventData(subscriber))
     await changeCounts(tx, key, { pending: -1, active: 1 })
+    await confirmEntry(services, tx, { list, subscriber, isNew: before.subscribed_at === null })
     return { list, subscriber }
   })
 }

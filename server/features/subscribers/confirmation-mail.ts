@@ -32,7 +32,8 @@ export async function sendConfirmationMail(
   if ((await countMessages(tx, toPerson)) >= maxPerPerson) return
   await refuseTooMany(services, tx, project_id, since)
   const url = confirmUrl(services, subscriber)
-  const opening = list.confirmation_message ?? `Somebody, hopefully you, asked for ${list.name} to be sent to this address.`
+  const words = wordsOf(list)
+  const opening = list.confirmation_message ?? words.opening
   const closing = 'If it was not you, do nothing: without your confirmation you will not hear from us again.'
   await enqueueMessage(tx, {
     project_id,
@@ -42,17 +43,30 @@ export async function sendConfirmationMail(
       from: { name: list.sender_name ?? list.name, address: list.mailbox_address },
       to: subscriber.email as string,
       reply_to: list.reply_to,
-      subject: `Confirm your subscription to ${list.name}`,
+      subject: words.subject,
       text: [opening, `To confirm, open this page and press the button:\n${url}`, closing, list.postal_address]
         .filter(Boolean)
         .join('\n\n'),
-      html: html`<p>${opening}</p><p><a href="${url}">Confirm my subscription</a></p><p>${closing}</p>${list.postal_address ? html`<p>${list.postal_address}</p>` : null}`
+      html: html`<p>${opening}</p><p><a href="${url}">${words.button}</a></p><p>${closing}</p>${list.postal_address ? html`<p>${list.postal_address}</p>` : null}`
         .text,
       // RFC 3834: no vacation notice should answer this.
       headers: { 'Auto-Submitted': 'auto-generated' },
     },
   })
 }
+
+const wordsOf = ({ type, name }: ListRow) =>
+  type === 'waitlist'
+    ? {
+        subject: `Confirm your place on the waitlist: ${name}`,
+        opening: `Somebody, hopefully you, put this address on the waitlist of ${name}. Your place is kept; you are invited only once you have confirmed.`,
+        button: 'Confirm my place',
+      }
+    : {
+        subject: `Confirm your subscription to ${name}`,
+        opening: `Somebody, hopefully you, asked for ${name} to be sent to this address.`,
+        button: 'Confirm my subscription',
+      }
 
 /** These mails are not counted against the plan, and say what the list's owner wants said: without a limit they would be free mail to strangers. */
 async function refuseTooMany({ config }: Pick<Services, 'config'>, tx: Transaction, project_id: ProjectId, since: Date): Promise<void> {

@@ -5,6 +5,7 @@ import { email, jsonObject, lines, text } from '../../operations/schemas.ts'
 import { findList, UnderListParams } from '../lists/index.ts'
 import { addSubscriber } from './add-subscriber.ts'
 import { SubscriberSummary } from './subscriber.ts'
+import { withStanding } from './with-standings.ts'
 
 export const createSubscriber = defineOperation({
   id: 'subscribers.create',
@@ -35,7 +36,8 @@ export const createSubscriber = defineOperation({
     return database.transaction(async (tx) => {
       const list = await findList(tx, { project_id: caller.project_id, list_id: params.listId })
       if (!list) throw notFound('list')
-      return addSubscriber(context, tx, { list, known, verified, source: 'api' })
+      const { subscriber } = await addSubscriber(context, tx, { list, known, verified, source: 'api' })
+      return withStanding(tx, list, subscriber)
     })
   },
 })

@@ -2,6 +2,7 @@ import { notFound } from '../../base/errors.ts'
 import { publish } from '../../events/publish.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
 import { changeCounts, listExists } from '../lists/index.ts'
+import { forgetEntries } from '../waiting-lines/index.ts'
 import { SubscriberParams, subscriberEventData } from './subscriber.ts'
 import { deleteSubscriberRow, lockSubscriber } from './subscriber-queries.ts'
 
@@ -24,6 +25,7 @@ export const deleteSubscriber = defineOperation({
       await deleteSubscriberRow(tx, key)
       await publish(tx, key.project_id, 'subscriber.deleted', subscriberEventData(subscriber))
       await changeCounts(tx, key, { [subscriber.status]: -1 })
+      await forgetEntries(tx, key, [subscriber.id])
     })
   },
 })

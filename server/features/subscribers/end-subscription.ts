@@ -2,16 +2,19 @@ import type { ContactId, ListId, ProjectId, SubscriberId } from '../../base/ids.
 import type { Transaction } from '../../database/database.ts'
 import { publish } from '../../events/publish.ts'
 import { changeCounts, listExists } from '../lists/index.ts'
+import { leaveLine } from '../waiting-lines/index.ts'
 import { type SubscriberRow, subscriberEventData } from './subscriber.ts'
 import { lockSubscriber, type SubscriberKey, saveSubscriber } from './subscriber-queries.ts'
 
-/** Takes somebody off a list at their own wish. Done before, or the list or the subscriber gone: nothing changes, and nothing is said. */
-export async function unsubscribe(tx: Transaction, key: SubscriberKey): Promise<void> {
+/** Takes somebody off a list at their own wish. Done before, or the list or the subscriber gone: false, and nothing changes. */
+export async function unsubscribe(tx: Transaction, key: SubscriberKey): Promise<boolean> {
   const before = (await listExists(tx, key)) ? await lockSubscriber(tx, key) : null
-  if (!before || before.status === 'unsubscribed') return
+  if (!before || before.status === 'unsubscribed') return false
   const after = (await saveSubscriber(tx, { ...before, status: 'unsubscribed' })) as SubscriberRow
   await publish(tx, key.project_id, 'subscriber.unsubscribed', subscriberEventData(after))
   await changeCounts(tx, key, { [before.status]: -1, unsubscribed: 1 })
+  await leaveLine(tx, key, [key.subscriber_id])
+  return true
 }
 
 interface DeadAddress {
@@ -32,4 +35,5 @@ export async function markBounced(tx: Transaction, { project_id, contact_id, ema
     where s.project_id = ${project_id} and s.list_id = before.list_id and s.id = before.id
     returning s.list_id, s.id, before.status as was`
   for (const { list_id, was } of bounced) await changeCounts(tx, { project_id, list_id }, { [was]: -1, bounced: 1 })
+  for (const { list_id, id } of bounced) await leaveLine(tx, { project_id, list_id }, [id])
 }

@@ -1,8 +1,9 @@
 import { notFound } from '../../base/errors.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
-import { listExists } from '../lists/index.ts'
+import { findListType } from '../lists/index.ts'
 import { SubscriberDetail, SubscriberParams } from './subscriber.ts'
 import { findSubscriber } from './subscriber-queries.ts'
+import { withStanding } from './with-standings.ts'
 
 export const getSubscriber = defineOperation({
   id: 'subscribers.get',
@@ -17,8 +18,8 @@ export const getSubscriber = defineOperation({
 
   async run({ database, caller }, { params }) {
     const key = { project_id: caller.project_id, list_id: params.listId, subscriber_id: params.subId }
-    const [exists, subscriber] = await Promise.all([listExists(database, key), findSubscriber(database, key)])
-    if (!exists || !subscriber) throw notFound('subscriber')
-    return subscriber
+    const [type, subscriber] = await Promise.all([findListType(database, key), findSubscriber(database, key)])
+    if (!type || !subscriber) throw notFound('subscriber')
+    return withStanding(database, { type }, subscriber)
   },
 })

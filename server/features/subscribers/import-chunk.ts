@@ -3,9 +3,10 @@ import { type ContactId, formatId, newId, type SubscriberId } from '../../base/i
 import type { Transaction } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
 import { type Bulk, publishBulk } from '../../events/publish.ts'
-import { renameContact } from '../contacts/index.ts'
+import { changeContactCount, renameContact } from '../contacts/index.ts'
 import { changeCounts, holdList, type ListKey } from '../lists/index.ts'
 import { findSuppressions } from '../suppressions/index.ts'
+import { enterLine } from '../waiting-lines/index.ts'
 import type { SubscriberStatus } from './subscriber.ts'
 
 /** One line of an import whose address is well-formed. */
@@ -29,9 +30,14 @@ interface Placed extends ImportRow {
 
 /**
  * Puts some thousand addresses on a list with two inserts. Whoever is there already is left alone, and said. Rows are sorted by
- * address, so that two imports of the same people meet in the same order and do not lock each other out.
+ * address, so that two imports of the same people meet in the same order and do not lock each other out. On a waitlist they stand in the
+ * order of the lines.
  */
-export async function importChunk(tx: Transaction, key: ListKey, rows: ImportRow[]): Promise<{ imported: number; refused: Refusal[] }> {
+export async function importChunk(
+  tx: Transaction,
+  { isWaitlist, ...key }: ListKey & { isWaitlist: boolean },
+  rows: ImportRow[],
+): Promise<{ imported: number; refused: Refusal[] }> {
   if (!(await holdList(tx, key))) throw notFound('list')
   const suppressed = await findSuppressions(
     tx,
@@ -60,7 +66,14 @@ export async function importChunk(tx: Transaction, key: ListKey, rows: ImportRow
       .map((row) => refuse(row, `is suppressed in this project (${suppressed.get(row.email_key)})`)),
     ...(await sayWhyPresent(tx, key, present)),
   ]
+  if (met.length > 0) await changeContactCount(tx, key.project_id, met.length)
   if (added.length > 0) await changeCounts(tx, key, { active: added.length })
+  if (isWaitlist)
+    await enterLine(
+      tx,
+      key,
+      added.toSorted((a, b) => a.line - b.line).map(({ id }) => ({ subscriber_id: id, is_confirmed: true })),
+    )
   return { imported: added.length, refused }
 }
 

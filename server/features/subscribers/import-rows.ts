@@ -1,6 +1,6 @@
 import type { Database } from '../../database/database.ts'
 import { parseAddress } from '../../mail/address.ts'
-import type { ListKey } from '../lists/index.ts'
+import { findListType, type ListKey } from '../lists/index.ts'
 import { type ImportRow, importChunk, type Refusal, refuse } from './import-chunk.ts'
 
 /** A line as it came, not looked at yet. */
@@ -37,6 +37,7 @@ const maxNameLength = 200
  * the database inserts one, we read, check and tell of the other.
  */
 export async function importRows({ database, key, rows, onProgress }: ImportOptions): Promise<ImportResult> {
+  const isWaitlist = (await findListType(database, key)) === 'waitlist'
   const result: ImportResult = { imported: 0, skipped: 0, errors: [], errors_omitted: 0 }
   const note = (refused: Refusal[]) => {
     result.skipped += refused.length
@@ -46,7 +47,7 @@ export async function importRows({ database, key, rows, onProgress }: ImportOpti
     }
   }
   const save = async (chunk: ImportRow[]) => {
-    const done = await database.transaction((tx) => importChunk(tx, key, chunk))
+    const done = await database.transaction((tx) => importChunk(tx, { ...key, isWaitlist }, chunk))
     result.imported += done.imported
     note(done.refused)
     onProgress?.(result)
@@ -55,7 +56,8 @@ export async function importRows({ database, key, rows, onProgress }: ImportOpti
   const saving: Promise<void>[] = []
   let chunk = new Map<string, ImportRow>()
   const flush = async () => {
-    if (saving.length === chunksInFlight) await saving.shift()
+    // People who stand in line are let in one chunk after the other.
+    if (saving.length === (isWaitlist ? 1 : chunksInFlight)) await saving.shift()
     const saved = save([...chunk.values()])
     // Awaited when its turn comes; until then a failure must not count as unhandled.
     saved.catch(() => {})

@@ -17,8 +17,18 @@ export const subscriberOperations: Operation[] = [
   deleteSubscriber,
 ]
 
+export { type Added, addSubscriber } from './add-subscriber.ts'
 export { confirmSubscriber, findByConfirmToken } from './confirm-subscriber.ts'
+export { sendConfirmationMail } from './confirmation-mail.ts'
 export { markBounced, unsubscribe } from './end-subscription.ts'
 export type { ImportResult } from './import-rows.ts'
-export { findSubscriber, type SubscriberKey } from './subscriber-queries.ts'
+export {
+  findSubscriber,
+  insertSubscriber,
+  lockSubscriber,
+  lockSubscriberByEmail,
+  lockSubscriberOfContact,
+  type SubscriberKey,
+  saveSubscriber,
+} from './subscriber-queries.ts'
 export { exportCsv, importCsv }

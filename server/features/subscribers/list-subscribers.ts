@@ -2,9 +2,10 @@ import { z } from 'zod'
 import { notFound } from '../../base/errors.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
 import { idPosition, pageOf, pageQuery, parseCursor } from '../../operations/page.ts'
-import { listExists, UnderListParams } from '../lists/index.ts'
+import { findListType, UnderListParams } from '../lists/index.ts'
 import { SubscriberStatus, SubscriberSummary } from './subscriber.ts'
 import { pageSubscribers } from './subscriber-queries.ts'
+import { withStandings } from './with-standings.ts'
 
 export const listSubscribers = defineOperation({
   id: 'subscribers.list',
@@ -25,9 +26,11 @@ export const listSubscribers = defineOperation({
   async run({ database, caller }, { params, query }) {
     const key = { project_id: caller.project_id, list_id: params.listId }
     const [after] = parseCursor(query.cursor, idPosition) ?? [null]
-    if (!(await listExists(database, key))) throw notFound('list')
+    const type = await findListType(database, key)
+    if (!type) throw notFound('list')
     const { status, limit } = query
     const search = query.search?.trim() || undefined
-    return pageOf(await pageSubscribers(database, { ...key, status, search, after, limit: limit + 1 }), limit, (row) => [row.id])
+    const rows = await pageSubscribers(database, { ...key, status, search, after, limit: limit + 1 })
+    return pageOf(await withStandings(database, { type }, rows), limit, (row) => [row.id])
   },
 })

@@ -22,12 +22,21 @@ export const lockSubscriberByEmail = (
 ) => tx.first<SubscriberRow>`
   select * from subscribers where project_id = ${key.project_id} and list_id = ${key.list_id} and email_key = ${key.email_key} for update`
 
+/** By the person: an agent has no address to be found by. */
+export const lockSubscriberOfContact = (
+  tx: Transaction,
+  key: { project_id: ProjectId; list_id: ListId; contact_id: ContactId },
+) => tx.first<SubscriberRow>`
+  select * from subscribers where project_id = ${key.project_id} and list_id = ${key.list_id} and contact_id = ${key.contact_id}
+  order by id limit 1 for update`
+
 interface NewSubscriber {
   project_id: ProjectId
   list_id: ListId
   contact_id: ContactId
-  email: string
-  email_key: string
+  /** An agent has none. */
+  email: string | null
+  email_key: string | null
   name: string | null
   status: 'active' | 'pending'
   source: string

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type ContactId, idOf, type ListId, type ProjectId, type SubscriberId } from '../../base/ids.ts'
 import { timestamp } from '../../operations/schemas.ts'
+import { WaitlistStatus } from '../waiting-lines/waiting-line.ts'
 
 export const SubscriberStatus = z.enum(['active', 'pending', 'unsubscribed', 'bounced'])
 export type SubscriberStatus = z.output<typeof SubscriberStatus>
@@ -36,6 +37,8 @@ export const SubscriberSummary = z
     source: SubscriberSource.nullable(),
     subscribed_at: timestamp.nullable(),
     created_at: timestamp,
+    waitlist_status: WaitlistStatus.nullable().optional().meta({ description: 'On a waitlist; null for who has left the line' }),
+    position: z.int().nullable().optional().meta({ description: 'On a waitlist: 1 is next; null for who waits no more' }),
   })
   .meta({ id: 'SubscriberSummary' })
 

@@ -1,0 +1,104 @@
+import { ApiError } from '../../base/errors.ts'
+import type { ProjectId } from '../../base/ids.ts'
+import type { Database, Queryable, Transaction } from '../../database/database.ts'
+import type { Services } from '../../operations/context.ts'
+import type { ListRow } from '../lists/index.ts'
+import { addSubscriber, lockSubscriberByEmail } from '../subscribers/index.ts'
+import type { SubscriberRow } from '../subscribers/subscriber.ts'
+import { findSuppression } from '../suppressions/index.ts'
+import { findEntryByCode, hasEntry } from '../waiting-lines/index.ts'
+import { isDisposable } from './disposable-domains.ts'
+import type { JoinStatus } from './waitlist.ts'
+import { countJoined, countTaken, noteJoined } from './waitlist-queries.ts'
+
+export interface Joining {
+  list: ListRow
+  email: { address: string; key: string }
+  name?: string | undefined
+  ref?: string | undefined
+  source: 'join' | 'form'
+  /** A keyed hash of where it comes from; null for the list's own project, which may speak for anybody. */
+  from: Buffer | null
+  joined_by: ProjectId | null
+}
+
+export type Joined = { status: 'created' | 'exists'; subscriber: SubscriberRow } | { status: 'full' | 'invalid'; reason: Refusal }
+type Refusal = 'closed' | 'disposable' | 'suppressed' | 'full'
+
+const hourMs = 3_600_000
+/** Rolls back what was begun. */
+export class Full extends Error {}
+
+type Needs = Pick<Services, 'config' | 'secrets'> & { database: Database }
+
+/** Puts an address on a list at the wish of whoever knows it: they must confirm. Who is on it already is told apart from nobody else here. */
+export async function join(services: Needs, joining: Joining): Promise<Joined> {
+  const { list, email } = joining
+  if (isDisposable(email.key, services.config.DISPOSABLE_DOMAINS)) return refusal('disposable')
+  return whileThereIsRoom(services.database, async (tx): Promise<Joined> => {
+    await refuseCrowd(services, tx, joining)
+    if (await findSuppression(tx, list.project_id, email.key)) return refusal('suppressed')
+    const key = { project_id: list.project_id, list_id: list.id }
+    const before = await lockSubscriberByEmail(tx, { ...key, email_key: email.key })
+    const isOn = before?.status === 'active' || before?.status === 'pending'
+    if (before && isOn && (list.type !== 'waitlist' || (await hasEntry(tx, key, [before.id]))))
+      return { status: 'exists', subscriber: before }
+    if (list.waitlist_closed && list.type === 'waitlist') return refusal('closed')
+    const referrer = joining.ref && list.type === 'waitlist' ? await findEntryByCode(tx, key, joining.ref) : null
+    const { subscriber, isNew } = await addSubscriber(services, tx, {
+      list,
+      known: { email, name: joining.name?.trim() || undefined },
+      verified: false,
+      source: joining.source,
+      cameBy: { referred_by: referrer?.subscriber_id ?? null, joined_from: joining.from, joined_by: joining.joined_by },
+    })
+    if (isNew) await refuseOverfull(tx, list)
+    if (isNew && joining.from) await noteJoined(tx, key, joining.from)
+    return { status: isNew ? 'created' : 'exists', subscriber }
+  })
+}
+
+const refusal = (reason: Exclude<Refusal, 'full'>): Joined => ({ status: 'invalid', reason })
+
+export async function whileThereIsRoom(database: Database, work: (tx: Transaction) => Promise<Joined>): Promise<Joined> {
+  try {
+    return await database.transaction(work)
+  } catch (error) {
+    if (!(error instanceof Full)) throw error
+    return { status: 'full', reason: 'full' }
+  }
+}
+
+/** Asked once they stand in the line, which is held by then: of two who come for the last place, one gets it. */
+export async function refuseOverfull(tx: Transaction, list: ListRow): Promise<void> {
+  if ((await placesLeft(tx, list, tx.now)) < 0) throw new Full()
+}
+
+async function placesLeft(db: Queryable, list: ListRow, now: Date): Promise<number> {
+  if (list.type !== 'waitlist' || list.waitlist_capacity === null) return Number.POSITIVE_INFINITY
+  return list.waitlist_capacity - (await countTaken(db, { project_id: list.project_id, list_id: list.id }, now))
+}
+
+/** Why nobody can join just now, whoever they are. */
+export async function findHurdle(services: Pick<Services, 'database' | 'clock'>, list: ListRow): Promise<'closed' | 'full' | null> {
+  if (list.type === 'waitlist' && list.waitlist_closed) return 'closed'
+  return (await placesLeft(services.database, list, services.clock.now())) > 0 ? null : 'full'
+}
+
+/** Each of these sends a mail to somebody: one network address, or one caller from elsewhere, gets so many an hour for each list. */
+async function refuseCrowd({ config }: Pick<Services, 'config'>, tx: Transaction, { list, from }: Joining): Promise<void> {
+  if (from === null) return
+  const since = new Date(tx.now.getTime() - hourMs)
+  if ((await countJoined(tx, { project_id: list.project_id, list_id: list.id }, { from, since })) < config.JOINS_PER_HOUR) return
+  throw new ApiError('rate_limited', 'Too many have joined from here within the hour. Try again later.', {
+    headers: { 'retry-after': '3600' },
+  })
+}
+
+/** What a caller of another project is told is the same whoever is on the list: the mail tells the rest. */
+export async function joinFromElsewhere(services: Needs & Pick<Services, 'clock'>, joining: Joining): Promise<JoinStatus> {
+  const hurdle = await findHurdle(services, joining.list)
+  if (hurdle) return hurdle === 'full' ? 'full' : 'invalid'
+  const joined = await join(services, joining)
+  return joined.status === 'exists' || ('reason' in joined && joined.reason === 'suppressed') ? 'created' : joined.status
+}

@@ -1,0 +1,87 @@
+import type { FastifyInstance } from 'fastify'
+import { type Html, html } from '../base/html.ts'
+import { acceptInvitation, findInvitation, findWaitlistView, leaveWaitlist, type WaitlistView } from '../features/waitlists/index.ts'
+import type { Services } from '../operations/context.ts'
+import { sendPage } from './page.ts'
+
+const maxBytes = 16 * 1024
+
+interface WithToken {
+  Params: { token: string }
+}
+
+/**
+ * What somebody on a waitlist sees: where they stand, and an invitation. The tokens are the proof, no cookie, no login. Mail scanners follow
+ * every link, so looking (GET) changes nothing; the buttons (POST) do, and so does a mailbox provider's one click (RFC 8058).
+ */
+export function addWaitlistPages(app: FastifyInstance, services: Services): void {
+  // Whatever the form or the provider sends along: whoever posts here with this token wants one thing.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: maxBytes }, async () => undefined)
+
+  app.get<WithToken>('/w/:token', async (request, reply) => {
+    const view = await findWaitlistView(services, request.params.token)
+    if (!view) return sendPage(reply, 404, 'Link not valid', unknownLink)
+    return sendPage(reply, 200, view.list.name, statusOf(view))
+  })
+
+  app.post<WithToken>('/w/:token', { config: { isCounted: false } }, async (request, reply) => {
+    await leaveWaitlist(services, request.params.token)
+    const view = await findWaitlistView(services, request.params.token)
+    if (!view) return sendPage(reply, 404, 'Link not valid', unknownLink)
+    return sendPage(reply, 200, view.list.name, left(view))
+  })
+
+  app.get<WithToken>('/invited/:token', async (request, reply) => {
+    const invitation = await findInvitation(services, request.params.token)
+    if (!invitation) return sendPage(reply, 404, 'Link not valid', unknownLink)
+    const { list, status } = invitation
+    if (status === 'accepted') return sendPage(reply, 200, list.name, accepted(list.name))
+    if (status !== 'invited') return sendPage(reply, 410, list.name, ended(list.name))
+    return sendPage(
+      reply,
+      200,
+      list.name,
+      html`<h1>You are invited</h1><p>Your turn has come: <strong>${list.name}</strong> has a place for <strong>${invitation.email}</strong>.</p>
+<form method="post"><button>Accept the invitation</button></form>
+<p class="soft">You changed your mind? Close the page: without the button, nothing happens.</p>`,
+    )
+  })
+
+  app.post<WithToken>('/invited/:token', async (request, reply) => {
+    const done = await acceptInvitation(services, request.params.token)
+    if (!done) return sendPage(reply, 404, 'Link not valid', unknownLink)
+    if (done.status !== 'accepted') return sendPage(reply, 410, done.list.name, ended(done.list.name))
+    return sendPage(reply, 200, done.list.name, accepted(done.list.name))
+  })
+}
+
+const unknownLink = html`<h1>This link is not valid</h1><p>It may have been cut off on its way, or the list is gone. Copy the whole link from the mail, or join once more to get a new one.</p>`
+const accepted = (name: string): Html => html`<h1>You are in</h1><p>You have accepted the invitation to <strong>${name}</strong>.</p>`
+const ended = (name: string): Html =>
+  html`<h1>This invitation has ended</h1><p>You have left <strong>${name}</strong> since it was sent.</p>`
+const left = ({ list, subscriber }: WaitlistView): Html =>
+  html`<h1>You have left</h1><p><strong>${subscriber.email}</strong> is not on the list of <strong>${list.name}</strong> any more. To come back, join once more.</p>`
+
+function statusOf(view: WaitlistView): Html {
+  const { list, subscriber, standing } = view
+  if (!standing || subscriber.status === 'unsubscribed' || subscriber.status === 'bounced') return left(view)
+  return html`<h1>${list.name}</h1>${placeOf(view)}
+<form method="post"><button class="danger">Leave the waitlist</button></form>`
+}
+
+/** Where they stand and what brings them on: also for the page after confirming. */
+export function placeOf({ list, subscriber, standing }: WaitlistView): Html {
+  if (!standing) return html``
+  if (standing.status === 'accepted') return accepted(list.name)
+  if (standing.status === 'invited')
+    return html`<p>Your turn has come: the mail with your invitation is on its way, or in your mailbox.</p>`
+  const ahead = (standing.position ?? 1) - 1
+  return html`<p>You are number <strong>${standing.position}</strong> of ${standing.waiting}. ${ahead === 0 ? 'You are next.' : `${ahead} ${ahead === 1 ? 'person is' : 'people are'} before you.`}</p>
+${subscriber.status === 'pending' ? html`<p class="wrong">You have not confirmed yet, and are not invited before you do: press the button behind the link in our first mail.</p>` : null}
+${list.referral_boost > 0 ? sharing(list.referral_boost, standing) : null}`
+}
+
+const sharing = (boost: number, { referral_url, referral_count }: NonNullable<WaitlistView['standing']>): Html =>
+  html`<h2>Move up</h2><p>Everybody who joins by your link and confirms moves you up ${boost} ${boost === 1 ? 'place' : 'places'}. So far: <strong>${referral_count}</strong>.</p>
+<label for="link">Your link</label><input type="text" id="link" readonly value="${referral_url}">`
