@@ -6,11 +6,11 @@ const rows = Number(process.env.ROWS ?? 1_000_000)
 /** The most engaged have got something every day for a year: what they have received is counted when they are shown. */
 const [regulars, deliveriesEach] = [1_000, 400]
 const samples = 9
-/** By name and by address, those who have a word often stand together, far from the beginning: then all of them are read. */
 const kinds = [
-  { sorts: ['top', 'activity', 'created'], limitMs: 100 },
-  { sorts: ['name', 'email'], limitMs: 500 },
+  ['top', 'activity', 'created'],
+  ['name', 'email'],
 ]
+const limitMs = 100
 const searches = ['', 'example.com', 'maria', 'maria q', 'xyzzy', 'ann', 'zq', 'ma', 'qu', 'm', 'z', '7']
 
 export async function run(): Promise<void> {
@@ -39,7 +39,7 @@ export async function run(): Promise<void> {
       }
       return median(times)
     }
-    for (const { sorts, limitMs } of kinds) {
+    for (const sorts of kinds) {
       let worst = { ms: 0, query: '' }
       for (const sort of sorts) {
         for (const search of searches) {

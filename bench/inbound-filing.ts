@@ -17,9 +17,11 @@ interface Filing {
   to: string
   octets: number
   sessions: number
+  count: number
+  /** So many more, over which the memory must not grow. */
+  long: number
 }
 
-const count = 10_000
 const minShare = 0.2
 
 /**
@@ -47,20 +49,21 @@ export async function measureFiling(filing: Filing): Promise<void> {
     const signed = join(folder, 'signed.eml')
     // smtp-source ends the lines itself.
     writeFileSync(signed, (await domain.sign(mailOf(filing.octets))).toString('latin1').replaceAll('\r\n', '\n'))
-    await send(filing, program, { smtpPort, warmUp: true })
+    await send(filing, program, { smtpPort, messages: 1_000 })
     await send(filing, program, { smtpPort, name: 'filed: unsigned text' })
     await send(filing, program, { smtpPort, name: 'filed: with a DKIM signature', file: signed })
     const verdict = await one<{ signed: string }>(
       filing.connection,
       `select count(*) as signed from emails where direction = 'inbound' and verdicts->>'authenticated_domain' = 'bench.test'`,
     )
-    report('of which were found to be signed', String(verdict.signed), `all ${count}`, Number(verdict.signed) === count)
+    report('of which were found to be signed', String(verdict.signed), `all ${filing.count}`, Number(verdict.signed) === filing.count)
     report(
       'memory after that',
       `${Math.round(residentMb(program.pid))} MB`,
       'at most 600 MB, threads included',
       residentMb(program.pid) <= 600,
     )
+    if (filing.long > 0) await watchMemory(filing, program, smtpPort)
   } finally {
     rmSync(folder, { recursive: true, force: true })
     await program.stop()
@@ -68,19 +71,39 @@ export async function measureFiling(filing: Filing): Promise<void> {
   }
 }
 
+/** What the first tenth has taken is what it needs; the rest must not take more. */
+async function watchMemory(filing: Filing, program: Program, smtpPort: number): Promise<void> {
+  const tenths: number[] = []
+  const began = performance.now()
+  for (let tenth = 0; tenth < 10; tenth++) {
+    await send(filing, program, { smtpPort, messages: filing.long / 10 })
+    tenths.push(residentMb(program.pid))
+  }
+  const rate = (filing.long * 1000) / (performance.now() - began)
+  const share = rate / filing.discarded
+  report(`filed: ${filing.long} more`, `${Math.round(rate)}/s`, `${share.toFixed(2)} ×, at least ${minShare} ×`, share >= minShare)
+  const [first = 0, last = 0] = [tenths[0], tenths.at(-1)]
+  const all = tenths.map((mb) => Math.round(mb)).join(', ')
+  report(
+    `memory over ${filing.long} more messages`,
+    `${Math.round(last)} MB`,
+    `by tenths ${all}; the last at most 1.2 × the first`,
+    last <= 1.2 * first,
+  )
+}
+
 interface Sending {
   smtpPort: number
+  messages?: number
   name?: string
   file?: string
-  warmUp?: boolean
 }
 
 async function send(
-  { bench, connection, discarded, to, octets, sessions }: Filing,
+  { bench, connection, discarded, to, octets, sessions, count }: Filing,
   program: Program,
-  { smtpPort, name, file, warmUp }: Sending,
+  { smtpPort, name, file, messages = count }: Sending,
 ): Promise<void> {
-  const messages = warmUp ? 1_000 : count
   const before = { filed: await filedIn(connection), program: processorTimeMs(program.pid), postgres: processorTimeMs(bench.postgresPid) }
   const began = performance.now()
   await smtpSourceRate({ port: smtpPort, count: messages, connections: sessions, to, ...(file ? { file } : {}) }, octets)

@@ -6,11 +6,14 @@ import { measureFiling } from './inbound-filing.ts'
 import { smtpSourceRate } from './references.ts'
 import { machine, median, percentile, report, residentMb, startBench } from './support.ts'
 
-/** Mail of 10 kB over twenty sessions of Debian's smtp-source: up to a 250 that is said after the commit, and what a bare server does. */
+/**
+ * Mail of 10 kB over twenty sessions of Debian's smtp-source: up to a 250 that is said after the commit, and what a bare server does. N
+ * says how much, ROUNDS how often; LONG files as many more messages and watches the memory.
+ */
 const sessions = 20
 const octets = 10_000
-const rounds = 5
-const count = 10_000
+const rounds = Number(process.env.ROUNDS ?? 5)
+const count = Number(process.env.N ?? 10_000)
 const to = 'ann@bench.test'
 
 export async function run(): Promise<void> {
@@ -29,7 +32,8 @@ export async function run(): Promise<void> {
     const bare = await start('./bare-smtp.ts')
     const ours = await start('../tests/support/accept-mail.ts', JSON.stringify(connection))
     const discarded = await measureAccepting({ bare, ours, connection })
-    if (discarded !== null) await measureFiling({ bench, connection, discarded, to, octets, sessions })
+    if (discarded !== null)
+      await measureFiling({ bench, connection, discarded, to, octets, sessions, count, long: Number(process.env.LONG ?? 0) })
   } finally {
     for (const child of children) child.kill()
     await bench.stop()

@@ -1,6 +1,6 @@
 /**
- * SQL in tagged templates. Values become parameters; a nested `sql` becomes part of the text. The text of a statement without
- * nested parts is made once per place in the code, and its hash names the prepared statement.
+ * SQL in tagged templates. Values become parameters; a nested `sql` becomes part of the text. The text of a statement is made once for
+ * each way in which templates nest, and its hash names the prepared statement.
  */
 import { createHash } from 'node:crypto'
 
@@ -25,43 +25,52 @@ export interface Statement {
   values: unknown[]
 }
 
-const flat = new WeakMap<TemplateStringsArray, { name: string; text: string }>()
-const names = new Map<string, string>()
+/**
+ * What is known of a statement, found by the templates that it is made of, in their order: a long text, put together and looked up
+ * each time, was an eighth of what single mails left behind. `null` stands for a value; a template says how many follow it.
+ */
+interface Known {
+  next: Map<TemplateStringsArray | null, Known>
+  statement: { name: string; text: string } | null
+}
+const newKnown = (): Known => ({ next: new Map(), statement: null })
+const all = newKnown()
+
+function stepFrom({ next }: Known, template: TemplateStringsArray | null): Known {
+  const there = next.get(template)
+  if (there) return there
+  const made = newKnown()
+  next.set(template, made)
+  return made
+}
 
 export function toStatement(strings: TemplateStringsArray, values: unknown[]): Statement {
-  if (values.some((value) => value instanceof Fragment)) {
-    const flattened: unknown[] = []
-    const text = append('', strings, values, flattened)
-    return { name: nameOf(text), text, values: flattened }
+  const flattened: unknown[] = []
+  const last = follow(stepFrom(all, strings), values, flattened)
+  if (!last.statement) {
+    const text = textOf('', strings, values, { count: 0 })
+    last.statement = { name: createHash('sha256').update(text).digest('base64url').slice(0, 22), text }
   }
-  let known = flat.get(strings)
-  if (!known) {
-    const text = append('', strings, values, [])
-    known = { name: nameOf(text), text }
-    flat.set(strings, known)
-  }
-  return { ...known, values }
+  return { ...last.statement, values: flattened }
 }
 
-function append(text: string, strings: TemplateStringsArray, values: unknown[], into: unknown[]): string {
-  let result = text + strings[0]
-  values.forEach((value, index) => {
-    if (value instanceof Fragment) {
-      result = append(result, value.strings, value.values, into)
-    } else {
+function follow(from: Known, values: unknown[], into: unknown[]): Known {
+  let here = from
+  for (const value of values) {
+    if (value instanceof Fragment) here = follow(stepFrom(here, value.strings), value.values, into)
+    else {
       into.push(value)
-      result += `$${into.length}`
+      here = stepFrom(here, null)
     }
-    result += strings[index + 1]
-  })
-  return result
+  }
+  return here
 }
 
-function nameOf(text: string): string {
-  let name = names.get(text)
-  if (!name) {
-    name = createHash('sha256').update(text).digest('base64url').slice(0, 22)
-    names.set(text, name)
-  }
-  return name
+function textOf(before: string, strings: TemplateStringsArray, values: unknown[], parameters: { count: number }): string {
+  let text = before + strings[0]
+  values.forEach((value, index) => {
+    text = value instanceof Fragment ? textOf(text, value.strings, value.values, parameters) : `${text}$${++parameters.count}`
+    text += strings[index + 1]
+  })
+  return text
 }

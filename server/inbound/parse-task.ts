@@ -29,3 +29,6 @@ export type ParseAnswer =
 export type ReadAnswer = ({ kind: 'read'; number: number } & ReadMail) | { kind: 'failed'; number: number; reason: string }
 
 export const beatEveryMs = 1_000
+
+/** What a thread is at at one time: it reads one, and the others wait for name servers. */
+export const maxAtOnce = 32

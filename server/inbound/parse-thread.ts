@@ -2,7 +2,7 @@ import { Resolver } from 'node:dns/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { reasonOf } from '../base/errors.ts'
 import { parseHeadOnly, parseMail } from '../mail/inbound/parse-mail.ts'
-import { beatEveryMs, type ParseAnswer, type ParseTask, type ParseThreadData } from './parse-task.ts'
+import { beatEveryMs, maxAtOnce, type ParseAnswer, type ParseTask, type ParseThreadData } from './parse-task.ts'
 import { createJudge, type Judge } from './verdicts.ts'
 
 /** What the threads do that `parse-pool.ts` starts: read mail and judge it, several at once, since judging waits for name servers. */
@@ -10,18 +10,33 @@ export function runParseThread(): void {
   const { mailDomain, dnsServers } = workerData as ParseThreadData
   const resolver = new Resolver({ timeout: 2_000, tries: 2 })
   if (dnsServers.length > 0) resolver.setServers(dnsServers)
-  const judge = createJudge({ resolver, mailDomain })
+  const needs = { judge: createJudge({ resolver, mailDomain, places: maxAtOnce }), inTurn: createTurns() }
   const tell = (answer: ParseAnswer) => parentPort?.postMessage(answer)
-  parentPort?.on('message', async (task: ParseTask) => tell(await answerTo(task, judge)))
+  parentPort?.on('message', async (task: ParseTask) => tell(await answerTo(task, needs)))
   setInterval(() => tell({ kind: 'beat' }), beatEveryMs)
   tell({ kind: 'ready' })
 }
 
-async function answerTo(task: ParseTask, judge: Judge): Promise<ParseAnswer> {
+/** One after the other: side by side, all that they have half done would outlive one collection after the other, and be copied each time. */
+function createTurns() {
+  let last: Promise<unknown> = Promise.resolve()
+  return <Result>(read: () => Promise<Result>): Promise<Result> => {
+    const turn = last.then(read)
+    last = turn.catch(() => {})
+    return turn
+  }
+}
+
+interface Needs {
+  judge: Judge
+  inTurn: ReturnType<typeof createTurns>
+}
+
+async function answerTo(task: ParseTask, { judge, inTurn }: Needs): Promise<ParseAnswer> {
   const { number, envelope_from, address, helo, problem } = task
   const raw = Buffer.from(task.raw.buffer, task.raw.byteOffset, task.raw.byteLength)
   try {
-    const parsed = problem === null ? await parseMail(raw, { envelope_from }) : await parseHeadOnly(raw, problem)
+    const parsed = await inTurn(() => (problem === null ? parseMail(raw, { envelope_from }) : parseHeadOnly(raw, problem)))
     const verdicts = await judge({ raw, envelope_from, address, helo, from: parsed.from })
     return { kind: 'read', number, parsed, verdicts }
   } catch (error) {

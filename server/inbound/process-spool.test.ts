@@ -1,25 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
-import { cloneDatabase } from '../../tests/support/database.ts'
-import { startDnsPeer } from '../../tests/support/dns-peer.ts'
-import { createTestClock } from '../../tests/support/posthaste.ts'
+import { test } from 'node:test'
+import { startSpools } from '../../tests/support/spool.ts'
 import { until } from '../../tests/support/until.ts'
-import { newId } from '../base/ids.ts'
-import { createLog } from '../base/log.ts'
 import { BlobStoreError } from '../blobs/blob-store.ts'
-import { type Database, openDatabase } from '../database/database.ts'
 import type { FiledInput } from './inbound-message.ts'
-import { createParsePool, type ParsePool } from './parse-pool.ts'
-import { startSpoolLoop } from './process-spool.ts'
-import { createSpool } from './spool.ts'
+import type { ParsePool } from './parse-pool.ts'
 
-const dns = await startDnsPeer({ 'slow.test': { fails: 'silence' }, '_dmarc.slow.test': { fails: 'silence' } })
-const log = createLog('silent')
-const pool = createParsePool({ mailDomain: 'posthaste.test', dnsServers: [dns.address], log, isRelay: () => false, threads: 1 })
-const closing: (() => Promise<unknown>)[] = [() => pool.stop(), () => dns.close()]
-after(async () => {
-  for (const close of closing) await close()
-})
+const { pool, startSpool } = await startSpools()
 
 /** The same pool, and how many it has read, and beside how many others something was read. */
 function countedPool() {
@@ -39,40 +26,6 @@ function countedPool() {
     }
   }
   return { pool: { read, stop: () => pool.stop() }, read: () => done, beside: (subject: string) => beside.get(subject) }
-}
-
-/** A spool of its own, and a filing that notes what it is given and takes it out of the spool. */
-async function startSpool() {
-  const cloned = await cloneDatabase()
-  const clock = createTestClock()
-  const database = openDatabase({ connection: cloned.connection, clock, log })
-  const filed: string[][] = []
-  closing.unshift(() => database.close().then(() => cloned.drop()))
-  const takeOut = (db: Database, batch: FiledInput[]) =>
-    db.run`delete from inbound_spool where id = any(${batch.map(({ message }) => message.id)}::uuid[])`
-  const subjects = (batch: FiledInput[]) => batch.map(({ parsed }) => parsed.subject as string)
-  const file = async (batch: FiledInput[]) => {
-    await takeOut(database, batch)
-    filed.push(subjects(batch))
-  }
-  const start = (own: (batch: FiledInput[]) => Promise<void> = file, ownPool: ParsePool = pool) => {
-    const loop = startSpoolLoop({ database, clock, log, pool: ownPool, file: own })
-    closing.unshift(() => loop.stop())
-    return loop
-  }
-  const spool = createSpool({ database, log })
-  const add = (subject: string, { from = 'ann@example.org', size = 10 } = {}) =>
-    spool.add({
-      id: newId(),
-      received_at: clock.now(),
-      peer: { address: '192.0.2.1', name: 'mx.test', is_tls: false },
-      envelope_from: from,
-      recipients: ['bob@posthaste.test'],
-      raw: Buffer.from(`From: ${from}\r\nSubject: ${subject}\r\n\r\n${'x'.repeat(size)}`),
-    })
-  const rows = () => database.many<{ attempts: number; lease_owner: string | null; next_attempt_at: Date; problem: string | null }>`
-    select attempts, lease_owner, next_attempt_at, problem from inbound_spool order by id`
-  return { database, clock, filed, start, add, rows, file, subjects }
 }
 
 test('what is in the spool is read, judged and filed, and what comes later is too', async () => {
@@ -245,7 +198,7 @@ test('of two processes each message goes to one, and what one that died has held
 
 test('a stop finishes what is being filed and gives back the rest, uncounted', async () => {
   const { start, add, rows, clock } = await startSpool()
-  await add('given back', { from: 'ann@slow.test' })
+  await add('given back', { from: 'ann@held.test' })
   const loop = start(async () => {})
   await until('it is claimed', async () => (await rows())[0]?.lease_owner)
   await loop.stop()

@@ -6,22 +6,40 @@ import type { Log } from '../base/log.ts'
 import { type Loop, startLoop } from '../base/loop.ts'
 import { type Database, isConnectionLoss } from '../database/database.ts'
 import { lessAndLess } from './file-less.ts'
-import type { FiledInput } from './inbound-message.ts'
+import type { FiledInput, SpooledMessage } from './inbound-message.ts'
 import type { ParsePool } from './parse-pool.ts'
 import { isPassing } from './passing-trouble.ts'
-import { type ClaimedMessage, claimMessages, isSuspect, noteProblem, putBack, putOff, renewClaims } from './spool-queries.ts'
+import { createSenderCounts, type Senders, sendersOf } from './senders.ts'
+import type { Taker } from './spool.ts'
+import {
+  type ClaimedMessage,
+  claimMessages,
+  isSuspect,
+  isSuspectDue,
+  noteProblem,
+  type OwnClaim,
+  putBack,
+  putOff,
+  renewClaims,
+} from './spool-queries.ts'
 
 interface Needs {
   database: Database
   clock: Clock
   log: Log
   pool: ParsePool
+  /** Of one's own: through them everybody's mail comes. */
+  isRelay(address: string): boolean
   /** Writes a batch and takes it out of the spool in one transaction: see `FiledInput`. */
   file(batch: FiledInput[]): Promise<void>
 }
 
 /** What this process has in hand at one time. A message larger than that comes alone. */
-const maxInHand = { messages: 200, bytes: 48 * 1024 * 1024 }
+const maxInHand = { messages: 500, bytes: 48 * 1024 * 1024 }
+/** Of one sender, of what has been in hand for longer than usual: the rest of theirs waits in the spool, and that of others does not. */
+const maxSlow = { messages: 100, afterMs: 2_000 }
+/** No more in one go, so that what comes together from one sender leaves room for others. */
+const maxClaimed = 250
 const maxBatch = 100
 /** Renewed while a message is in hand; after a crash, others take it up when this is over. */
 const leaseMs = 30_000
@@ -38,11 +56,12 @@ const headOnlyFrom = 4
  * sender's name server is slow holds up no other; what is ready by then is filed together. Killed at any line, the messages are still in
  * the spool, and whoever takes them up next files them once.
  */
-export function startSpoolLoop(needs: Needs): Loop {
+export function startSpoolLoop(needs: Needs): Loop & { taker: Taker } {
   const work = new SpoolWork(needs)
   const loop = startLoop({ name: 'inbound', log: needs.log, on: 'inbound', everyMs: 500, step: () => work.takeMore() })
   const renewing = setInterval(() => void work.renew(), renewEveryMs)
   return {
+    taker: work,
     async stop() {
       work.stop()
       await loop.stop()
@@ -54,10 +73,11 @@ export function startSpoolLoop(needs: Needs): Loop {
 
 interface InHand {
   message: ClaimedMessage
+  senders: Senders
   since: number
 }
 
-class SpoolWork {
+class SpoolWork implements Taker {
   readonly #needs: Needs
   readonly #owner = randomUUID()
   readonly #inHand = new Map<string, InHand>()
@@ -65,6 +85,8 @@ class SpoolWork {
   #bytes = 0
   #filing: Promise<void> | null = null
   #isStopped = false
+  /** The spool had nothing more when it was last looked through: what comes in now passes nobody. */
+  #isCaughtUp = false
   #onRoom = () => {}
 
   constructor(needs: Needs) {
@@ -81,12 +103,40 @@ class SpoolWork {
       owner: this.#owner,
       now,
       until: new Date(now.getTime() + leaseMs),
-      rows: maxInHand.messages - this.#inHand.size,
+      rows: Math.min(maxInHand.messages - this.#inHand.size, maxClaimed),
       bytes: maxInHand.bytes - this.#bytes,
       isIdle: this.#inHand.size === 0,
+      passOver: this.#slowSenders().from(maxSlow.messages),
     })
+    this.#isCaughtUp = claimed.length === 0 && !(await isSuspectDue(database, now))
     for (const message of claimed) if (!this.#inHand.has(message.id)) void this.#take(message)
     return claimed.length > 0
+  }
+
+  claim(messages: SpooledMessage[]): OwnClaim | null {
+    const slow = this.#slowSenders()
+    const isFree = ({ peer, envelope_from }: SpooledMessage) =>
+      slow.isUnder(sendersOf({ peer, envelope_from }, this.#needs.isRelay), maxSlow.messages)
+    if (!this.#isCaughtUp || this.#isStopped || !this.#hasRoom() || !messages.every(isFree)) {
+      this.#isCaughtUp = false
+      return null
+    }
+    return { owner: this.#owner, until: new Date(this.#needs.clock.now().getTime() + leaseMs) }
+  }
+
+  take(messages: SpooledMessage[]): void {
+    for (const message of messages) void this.#take({ ...message, raw: Buffer.from(message.raw), attempts: 1 })
+  }
+
+  #slowSenders() {
+    const counts = createSenderCounts()
+    const before = performance.now() - maxSlow.afterMs
+    // In the order they came into hand.
+    for (const { since, senders } of this.#inHand.values()) {
+      if (since > before) break
+      counts.add(senders)
+    }
+    return counts
   }
 
   /** What waits for its turn stays claimed. */
@@ -117,18 +167,21 @@ class SpoolWork {
 
   /** Resolves when something more may be claimed. */
   #room(): Promise<void> {
-    const isAlone = () => [...this.#inHand.values()].some(({ message }) => isSuspect(message))
-    const hasRoom = () => this.#isStopped || (this.#inHand.size < maxInHand.messages && this.#bytes < maxInHand.bytes && !isAlone())
     return new Promise((resolve) => {
       this.#onRoom = () => {
-        if (hasRoom()) resolve()
+        if (this.#isStopped || this.#hasRoom()) resolve()
       }
       this.#onRoom()
     })
   }
 
+  #hasRoom(): boolean {
+    const isAlone = this.#inHand.values().some(({ message }) => isSuspect(message))
+    return this.#inHand.size < maxInHand.messages && this.#bytes < maxInHand.bytes && !isAlone
+  }
+
   async #take(message: ClaimedMessage): Promise<void> {
-    this.#inHand.set(message.id, { message, since: performance.now() })
+    this.#inHand.set(message.id, { message, senders: sendersOf(message, this.#needs.isRelay), since: performance.now() })
     this.#bytes += message.raw.length
     try {
       const { parsed, verdicts } = await this.#needs.pool.read(message, { isHeadOnly: message.attempts >= headOnlyFrom })

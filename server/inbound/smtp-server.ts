@@ -13,7 +13,7 @@ import { createNetworks } from './networks.ts'
 import { peerLimits } from './peer-limits.ts'
 import { RefusalError, refusals } from './refusal.ts'
 import { createSessions, type Sessions } from './sessions.ts'
-import { createSpool } from './spool.ts'
+import { createSpool, type Taker } from './spool.ts'
 import { stageTimes } from './stage-times.ts'
 
 export interface SmtpServerOptions {
@@ -36,6 +36,8 @@ export interface SmtpServerOptions {
   relays: string[]
   dnsbl: string[]
   isGreylisting: boolean
+  /** Who files in this process, if anybody does. */
+  taker?: Taker
   limits?: { peers: typeof peerLimits; times: typeof stageTimes; in_flight_bytes?: number }
 }
 

@@ -3,6 +3,7 @@ import type { Log } from '../base/log.ts'
 import { wake } from '../base/wake.ts'
 import { type Database, isConnectionLoss } from '../database/database.ts'
 import type { SpooledMessage } from './inbound-message.ts'
+import type { OwnClaim } from './spool-queries.ts'
 
 /**
  * Where mail is safe before anybody is told 250. While one insert is on its way to the disk, what else is complete gathers for the
@@ -19,13 +20,21 @@ export interface Spool {
 const maxBatchBytes = 8 * 1024 * 1024
 const maxBatchRows = 500
 
+/** Who files in this process. What it has room for is stored as taken, and need not be looked up and read out of the spool again. */
+export interface Taker {
+  /** Under what claim these are stored; null leaves them to whoever looks next. */
+  claim(messages: SpooledMessage[]): OwnClaim | null
+  /** They are committed under that claim. Their bytes are somebody else's after this call. */
+  take(messages: SpooledMessage[]): void
+}
+
 interface Entry {
   message: SpooledMessage
   resolve(): void
   reject(error: unknown): void
 }
 
-export function createSpool({ database, log }: { database: Database; log: Log }): Spool {
+export function createSpool({ database, log, taker }: { database: Database; log: Log; taker?: Taker | undefined }): Spool {
   const waiting: Entry[] = []
   const pack = createPacking()
   let writing: Promise<void> | null = null
@@ -35,9 +44,10 @@ export function createSpool({ database, log }: { database: Database; log: Log })
     writing = null
   }
   const writeBatch = async (batch: Entry[]): Promise<void> => {
+    const messages = batch.map(({ message }) => message)
+    const claim = taker?.claim(messages) ?? null
     try {
-      const messages = batch.map(({ message }) => message)
-      await insertMessages(database, messages, pack(messages))
+      await insertMessages(database, { messages, packed: pack(messages), claim })
     } catch (error) {
       // One that the database will not have must not keep out the others; a database that is away keeps out all.
       if (batch.length > 1 && !isConnectionLoss(error)) {
@@ -48,8 +58,9 @@ export function createSpool({ database, log }: { database: Database; log: Log })
       for (const { reject } of batch) reject(error)
       return
     }
+    if (claim) taker?.take(messages)
+    else wake('inbound')
     for (const { resolve } of batch) resolve()
-    wake('inbound')
   }
 
   return {
@@ -89,7 +100,10 @@ function createPacking(): (messages: SpooledMessage[]) => Buffer {
 }
 
 /** They travel as one value, cut up in the database: an array of them would be spelled out in hexadecimal. */
-function insertMessages(database: Database, messages: SpooledMessage[], packed: Buffer): Promise<number> {
+function insertMessages(
+  database: Database,
+  { messages, packed, claim }: { messages: SpooledMessage[]; packed: Buffer; claim: OwnClaim | null },
+): Promise<number> {
   let start = 1
   const rows = messages.map(({ raw, ...row }) => {
     const placed = { ...row, start, size: raw.length }
@@ -97,8 +111,9 @@ function insertMessages(database: Database, messages: SpooledMessage[], packed: 
     return placed
   })
   return database.run`
-    insert into inbound_spool (id, received_at, peer, envelope_from, recipients, raw, next_attempt_at)
-    select id, received_at, peer, envelope_from, recipients, substring(${packed}::bytea from start for size), received_at
+    insert into inbound_spool (id, received_at, peer, envelope_from, recipients, raw, attempts, lease_owner, next_attempt_at)
+    select id, received_at, peer, envelope_from, recipients, substring(${packed}::bytea from start for size),
+      ${claim ? 1 : 0}::smallint, ${claim?.owner ?? null}::uuid, coalesce(${claim?.until ?? null}::timestamptz, received_at)
     from json_to_recordset(${JSON.stringify(rows)})
       as message (id uuid, received_at timestamptz, peer jsonb, envelope_from text, recipients text[], start integer, size integer)`
 }

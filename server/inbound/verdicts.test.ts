@@ -24,7 +24,7 @@ const dns = await startDnsPeer({
 after(() => dns.close())
 const resolver = new Resolver({ timeout: 200, tries: 1 })
 resolver.setServers([dns.address])
-const judge = createJudge({ resolver, mailDomain: 'posthaste.test' })
+const judge = createJudge({ resolver, mailDomain: 'posthaste.test', places: 32 })
 
 const mail = (from: string, more = '') =>
   `From: ${from}\r\nTo: bob@posthaste.test\r\nSubject: Hi\r\nDate: Mon, 16 Nov 2026 09:30:00 +0100\r\nMessage-ID: <1@example.org>\r\n${more}\r\nHello\r\n`
@@ -115,13 +115,23 @@ test('a name server that hangs is a passing trouble', async () => {
   assert.deepEqual([verdicts.spf.result, verdicts.dmarc.result, verdicts.authenticated_domain], ['temperror', 'temperror', null])
 })
 
+test('name servers that were silent are not asked about their domain again for a while', async () => {
+  for (const name of ['one.mute.test', 'two.mute.test']) dns.names[name] = { fails: 'silence' }
+  const spfOf = async (name: string) => (await judged(mail('ann@example.org'), { envelope_from: `ann@${name}` })).spf.result
+  assert.equal(await spfOf('one.mute.test'), 'temperror')
+  assert.equal(await spfOf('two.mute.test'), 'temperror')
+  assert.ok(dns.asked.includes('TXT one.mute.test'))
+  assert.ok(!dns.asked.includes('TXT two.mute.test'), String(dns.asked))
+  assert.equal(await spfOf('example.org'), 'pass')
+})
+
 test('a name server that hangs takes no time from the policy of the domain in From', async () => {
   const patient = new Resolver({ timeout: 20_000, tries: 1 })
   patient.setServers([dns.address])
   const raw = Buffer.from(
     mail('ann@example.org').replace(/^/, 'DKIM-Signature: v=1; a=rsa-sha256; d=hanging.test; s=test; h=from; bh=eA==; b=eQ==\r\n'),
   )
-  const { dmarc } = await createJudge({ resolver: patient, mailDomain: 'posthaste.test' })({
+  const { dmarc } = await createJudge({ resolver: patient, mailDomain: 'posthaste.test', places: 32 })({
     raw,
     envelope_from: 'eve@hanging.test',
     address: '192.0.2.9',

@@ -2,10 +2,11 @@ import type { Resolver } from 'node:dns/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { domainToASCII } from 'node:url'
 import { type AuthenticateResult, authenticate, type DNSResolver } from 'mailauth'
-import { rememberBriefly } from '../base/recent.ts'
 import { endOfHead } from '../mail/inbound/limits.ts'
 import type { Mailbox, Verdicts } from '../mail/inbound/parsed-mail.ts'
 import { storable } from '../mail/inbound/plain-letters.ts'
+import { createLookUp, noAnswer } from './look-ups.ts'
+import { createPatience } from './patience.ts'
 import { undecided } from './undecided.ts'
 
 export interface ToJudge {
@@ -20,42 +21,54 @@ export interface ToJudge {
 
 export type Judge = (message: ToJudge) => Promise<Verdicts>
 
-/** For all look-ups of one message together. A name server that hangs makes them `temperror`, and the mail is filed all the same. */
-const lookUpsMs = 6_000
-
-/** For each question about the policy of the domain in From. Others' name servers must not use up its time: the policy would not count. */
-const policyMs = 3_000
+/** Whether it is asked about the policy of whom readers see. */
 const isOnFrom = ({ from }: ToJudge, name: string): boolean => {
   const domain = from ? domainOf(from.address) : ''
   return name.startsWith('_dmarc.') && domain !== '' && `.${domain}`.endsWith(`.${name.slice('_dmarc.'.length)}`)
 }
 
+/** Should anything else than a look-up have no end, it is not waited for. */
+const unendingMs = 6_000
+
+interface Needs {
+  resolver: Resolver
+  mailDomain: string
+  /** How many it may have before it at one time. */
+  places: number
+}
+
 /** Says how senders proved who they are: SPF, DKIM, DMARC and ARC. Nothing is refused for it. */
-export function createJudge({ resolver, mailDomain }: { resolver: Resolver; mailDomain: string }): Judge {
+export function createJudge({ resolver, mailDomain, places }: Needs): Judge {
   const look = createLookUp(resolver)
+  const patience = createPatience({ places })
+  const lookForPolicy: DNSResolver = async (name, type) => {
+    const late = Promise.withResolvers<never>()
+    const waiting = patience.beginQuestion(() => late.reject(noAnswer(name)))
+    return Promise.race([look(name, type), late.promise]).finally(waiting.done)
+  }
   return async (message) => {
     const late = Promise.withResolvers<void>()
-    const timer = setTimeout(late.resolve, lookUpsMs)
+    const waiting = patience.beginMessage(late.resolve)
+    const lookInTime: DNSResolver = (name, type) =>
+      Promise.race([look(name, type), late.promise.then(() => Promise.reject(noAnswer(name)))])
     const judging = authenticate(partToJudge(message.raw), {
       sender: message.envelope_from,
       ...(message.address === null ? {} : { ip: message.address }),
       // What comes without a name, or with one that is none, is judged by its address.
       helo: /^[\w.:[\]-]{1,255}$/.test(message.helo) ? message.helo : '',
       mta: mailDomain,
-      resolver: (name, type) =>
-        Promise.race([look(name, type), (isOnFrom(message, name) ? sleep(policyMs) : late.promise).then(() => noAnswer(name))]),
+      resolver: (name, type) => (isOnFrom(message, name) ? lookForPolicy(name, type) : lookInTime(name, type)),
       rejectRsaSha1: true,
       disableBimi: true,
     })
     try {
-      // The look-ups end by themselves. Should anything else not, it is not waited for.
-      const result = await Promise.race([judging, late.promise.then(() => sleep(lookUpsMs, null))])
+      const result = await Promise.race([judging, late.promise.then(() => sleep(unendingMs, null))])
       return result ? verdictsOf(result, message) : undecided('temperror')
     } catch {
       // The parts that were to be judged could not be read: the same as if nobody had vouched for them.
       return undecided('permerror')
     } finally {
-      clearTimeout(timer)
+      waiting.done()
     }
   }
 }
@@ -64,10 +77,6 @@ export function createJudge({ resolver, mailDomain }: { resolver: Resolver; mail
 function partToJudge(raw: Buffer): Buffer {
   const head = raw.subarray(0, endOfHead(raw))
   return /^(?:dkim-signature|arc-)/im.test(head.toString('latin1')) ? raw : head
-}
-
-function noAnswer(name: string): never {
-  throw Object.assign(new Error(`no answer in time about ${name}`), { code: 'ETIMEOUT' })
 }
 
 const maxSignatures = 20
@@ -111,22 +120,3 @@ function authenticatedDomain(
 }
 
 const domainOf = (address: string): string => domainToASCII(address.slice(address.lastIndexOf('@') + 1).toLowerCase())
-
-type Answer = { records: Awaited<ReturnType<DNSResolver>> } | { error: Error }
-
-/** A burst of mail from one domain asks the same few questions: an answer, also "there is none", is good for half a second. */
-function createLookUp(resolver: Resolver): DNSResolver {
-  const ask = rememberBriefly(async (question): Promise<Answer> => {
-    const [type = '', name = ''] = question.split(' ')
-    try {
-      return { records: (await resolver.resolve(name, type)) as string[][] }
-    } catch (error) {
-      return { error: error as Error }
-    }
-  })
-  return async (name, type) => {
-    const answer = await ask(`${type} ${name}`)
-    if ('error' in answer) throw answer.error
-    return answer.records
-  }
-}

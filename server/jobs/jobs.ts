@@ -27,22 +27,36 @@ export interface Jobs {
 /** pg-boss on our own database and pool. Its tables live in a schema of their own and follow its own versions. */
 export async function startJobs(database: Database, log: Log, all: Job<never>[]): Promise<Jobs> {
   const boss = await startQueue(database, log, all)
+  const workers = new Map<string, string>()
   return {
     async enqueue(tx, job, data) {
       const db = { executeSql: (text: string, values?: unknown[]) => tx.client.query(text, values) }
       await boss.send(job.name, data, { db, retryLimit: job.retryLimit ?? 5, retryBackoff: true })
+      tx.afterCommit(() => {
+        const worker = workers.get(job.name)
+        if (worker !== undefined) boss.notifyWorker(worker)
+      })
     },
     async work(jobs, services) {
-      for (const job of jobs) {
-        await boss.work(job.name, { batchSize: 1, pollingIntervalSeconds: 2 }, async ([queued]) => {
+      for (const [index, job] of jobs.entries()) {
+        const options = { batchSize: 1, pollingIntervalSeconds: lookEverySeconds + index * laterBySeconds }
+        const worker = await boss.work(job.name, options, async ([queued]) => {
           await runLogged(log, job.name, () => job.run(services, (queued?.data ?? {}) as never))
         })
+        workers.set(job.name, worker)
         if (job.schedule) await boss.schedule(job.name, job.schedule)
       }
     },
     stop: () => boss.stop({ graceful: true, timeout: 5_000 }),
   }
 }
+
+/**
+ * For what another process has queued, and for retries; what this one queues is begun at once. Each kind looks in a rhythm of its own, so
+ * that they do not all ask the database in the same moment, with a connection each.
+ */
+const lookEverySeconds = 4
+const laterBySeconds = 0.2
 
 /** Any constant. The queue's tables are made by whoever starts first; two who make them at once get in each other's way. */
 const startLock = 7_303_015

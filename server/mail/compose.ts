@@ -1,5 +1,6 @@
 import MailComposer from 'nodemailer/lib/mail-composer'
 import { encodeWord } from 'nodemailer/lib/mime-funcs'
+import { writeMessage } from './write-message.ts'
 
 export interface OutgoingMail {
   from: { name: string | null; address: string }
@@ -53,7 +54,7 @@ export async function composeMessage(mail: OutgoingMail): Promise<Buffer> {
     disableFileAccess: true,
     disableUrlAccess: true,
   })
-  return composer.compile().build()
+  return writeMessage(composer.compile())
 }
 
 const asAttachment = ({ filename, content_type, content_id, base64 }: OutgoingAttachment) => ({

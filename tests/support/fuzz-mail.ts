@@ -1,7 +1,9 @@
+import { Resolver } from 'node:dns/promises'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { threadMs } from '../../server/base/thread-time.ts'
+import { createJudge } from '../../server/inbound/verdicts.ts'
 import { parseMail, readAttachments } from '../../server/mail/inbound/parse-mail.ts'
 import { sanitiseHtml } from '../../server/mail/inbound/sanitise-html.ts'
 import { mutateMail } from './mutate-mail.ts'
@@ -27,6 +29,12 @@ const corpus = globSync(join(root, '{inbound,reports}/**/*.eml'))
   .sort()
   .map((file) => readFileSync(file))
 
+/** What senders have written about themselves is read also where nobody can be asked about it. */
+const nobody = Object.assign(new Resolver(), {
+  resolve: () => Promise.reject(Object.assign(new Error('nobody answers'), { code: 'ENOTFOUND' })),
+})
+const judge = createJudge({ resolver: nobody, mailDomain: 'posthaste.test', places: 1 })
+
 const { firstSeed, count, current } = workerData as FuzzOrder
 const report: FuzzReport = { slowest: { seed: 0, ms: 0 }, given_up: 0, problems: [] }
 for (let seed = firstSeed; seed < firstSeed + count; seed++) {
@@ -51,7 +59,12 @@ async function timed<Result>(seed: number, step: () => Result | Promise<Result>)
 async function look(mail: Buffer, seed: number): Promise<void> {
   const parsed = await timed(seed, () => parseMail(mail, { envelope_from: '' }))
   if (parsed.problem) report.given_up++
-  const json = JSON.stringify(parsed)
+  const { from } = parsed
+  const verdicts = await timed(seed, () =>
+    judge({ raw: mail, envelope_from: from?.address ?? '', address: '192.0.2.1', helo: 'mx.test', from }),
+  )
+  if (verdicts.authenticated_domain !== null) throw new Error('nobody vouched for it, and somebody is vouched for')
+  const json = JSON.stringify({ ...parsed, verdicts })
   if (/\\u0000|\\ud[89a-f][\da-f]{2}/i.test(json)) throw new Error('what was read cannot be stored')
   if (json.length > 20 * mail.length + 100_000) throw new Error(`${mail.length} bytes became ${json.length} letters`)
   const bytes = await timed(seed, () => readAttachments(mail))

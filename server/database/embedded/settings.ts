@@ -11,6 +11,8 @@ const defaults: Record<string, string> = {
   max_wal_size: '2GB',
   checkpoint_timeout: '15min',
   random_page_cost: '1.1',
+  // A plan made while a table was empty may read all of it for each row, and is kept until the table has been looked at: not for a whole minute.
+  autovacuum_naptime: '10s',
   jit: 'off',
   // Under a container's limit for huge pages the server dies of SIGBUS at its first touch of them.
   huge_pages: 'off',

@@ -9,7 +9,8 @@ import { received } from './contact-queries.ts'
 /**
  * The first contacts in an order, at a million contacts as at a thousand. Every order has an index of those who have what it sorts
  * by; everybody else follows, newest first. A word that many have is found on a walk along the order. One that few have is not,
- * and those few are looked up by trigrams and sorted. The planner is not asked which of the two it is: it guesses from a hundred
+ * and those few are looked up by trigrams and sorted. By name and by address, those whose own begins with the word stand together, perhaps
+ * far down, and may be very many: a second walk begins there. The planner is not asked which of these it is: it guesses from a hundred
  * sampled rows, and after a wrong guess walks past everybody.
  */
 type SummaryRow = z.output<typeof ContactSummary>
@@ -25,13 +26,15 @@ interface ContactFilter {
 interface Rank {
   has: Fragment
   order: Fragment
+  /** What it sorts by, where that is text: people look for how it begins. */
+  letters?: Fragment
 }
 
 const ranks: Record<ContactSort, Rank> = {
   top: { has: sql`c.engagement > 0`, order: sql`c.engagement desc, c.id desc` },
   activity: { has: sql`c.last_activity_at is not null`, order: sql`c.last_activity_at desc, c.id desc` },
-  name: { has: sql`c.name is not null`, order: sql`lower(c.name), c.id` },
-  email: { has: sql`c.email_key is not null`, order: sql`c.email_key` },
+  name: { has: sql`c.name is not null`, order: sql`lower(c.name), c.id`, letters: sql`lower(c.name)` },
+  email: { has: sql`c.email_key is not null`, order: sql`c.email_key`, letters: sql`c.email_key` },
   // Nobody: newest first is the order of everybody else.
   created: { has: sql`c.id is null`, order: sql`c.id` },
 }
@@ -51,6 +54,8 @@ export async function firstContacts(database: Database, filter: ContactFilter): 
   const walked = await walkContacts(database, filter, walkLength(limit))
   // Nobody can look up a dot. Whoever has one and stands far down is not found.
   if (walked.length === limit || !hasTrigram(search)) return walked
+  const beginning = await walkBeginning(database, { ...filter, search })
+  if (beginning !== null) return beginning
   return database.transaction(async (tx) => {
     await planForValues(tx)
     return findContacts(tx, filter)
@@ -84,6 +89,30 @@ function walkContacts(db: Queryable, filter: ContactFilter, length: number): Pro
     ) c
     ${search === undefined ? nothing : sql`where ${matches(searchText, search)}`}`,
   )
+}
+
+/**
+ * What the walk has passed, and behind it those whose name or address begins with the word, when both together are as many as are asked
+ * for; null when not. Who stands between the two and has the word elsewhere is left out: to find out, everybody who has it would be read.
+ */
+async function walkBeginning(db: Queryable, filter: ContactFilter & { search: string }): Promise<SummaryRow[] | null> {
+  const { project_id, sort, search, limit } = filter
+  const { has, order, letters } = ranks[sort]
+  if (!letters) return null
+  const length = walkLength(limit)
+  const first = search.toLowerCase()
+  const found = await showFirst(
+    db,
+    filter,
+    sql`
+    with passed as (select ${slim} from contacts c where c.project_id = ${project_id} and ${has} order by ${order} limit ${length}),
+      behind as (select ${slim} from contacts c where c.project_id = ${project_id} and ${has} and ${letters} >= ${first} order by ${order} limit ${length}),
+      beginning as (select ${slim} from behind c where starts_with(${letters}, ${first}) order by ${order} limit ${limit})
+    select ${slim} from passed c where ${matches(searchText, search)}
+    union
+    select ${slim} from beginning c where ${matches(searchText, search)}`,
+  )
+  return found.length === limit ? found : null
 }
 
 const inGroup = (group_id: Id<'grp'>) => sql`

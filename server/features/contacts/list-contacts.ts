@@ -16,7 +16,8 @@ export const listContacts = defineOperation({
     'Sorted by engagement (`top`: a reply says more than a click, a click more than an open), by the last thing they did (`activity`), by name, by address, or newest first (`created`). Those who have nothing to be sorted by follow, newest first.',
   query: z.object({
     search: z.string().max(200).optional().meta({
-      description: 'Part of the address or the name. One or two letters are looked for where the address or a part of the name begins.',
+      description:
+        'Part of the address or the name. One or two letters are looked for where the address or a part of the name begins. Sorted by name or address among many thousands, those whose name or address begins with it are shown rather than those who have it elsewhere.',
     }),
     group_id: idOf('grp').optional().meta({ description: 'Only contacts of this group' }),
     sort: ContactSort.default('top'),

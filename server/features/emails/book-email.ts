@@ -9,12 +9,14 @@ import type { MailboxRow } from '../mailboxes/index.ts'
 import { bookEmails, isForPlanAlone } from '../payments/index.ts'
 import type { EmailRow } from './email.ts'
 import { type BookedEmail, insertWithinPlan } from './email-batch-queries.ts'
-import { findEmail, type UnsentEmail, upsertEmail } from './email-queries.ts'
+import { findEmail, type Hindrances, type UnsentEmail, upsertEmail } from './email-queries.ts'
 import { type Parentage, threadBegunBy } from './threading.ts'
 
 /** One mail from one mailbox, before anything is booked for it. */
 export interface Draft extends Parentage {
   mailbox: MailboxRow
+  /** Null when nobody has looked yet. */
+  hindrances: Hindrances | null
   to: { address: string; key: string }
   reply_to: string | null
   subject: string
@@ -61,7 +63,7 @@ export async function bookOnce(context: Context, { operation, draft, key }: Book
   return { email, receipt }
 }
 
-function emailOf({ caller, config }: Context, { mailbox, to, text, html, ...rest }: Draft, id: EmailId): UnbookedEmail {
+function emailOf({ caller, config }: Context, { mailbox, hindrances: _, to, text, html, ...rest }: Draft, id: EmailId): UnbookedEmail {
   return {
     ...rest,
     thread_id: rest.thread_id ?? threadBegunBy(id),

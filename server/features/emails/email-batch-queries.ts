@@ -1,14 +1,15 @@
 import type { EmailId, MailboxId, ProjectId } from '../../base/ids.ts'
-import type { Transaction } from '../../database/database.ts'
+import type { Queryable, Transaction } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
 import { countedSingleMail, senderDomainOf } from '../../delivery/control.ts'
 import { eventRow, publishing } from '../../events/publish.ts'
 import { type AuditTrail, leavingTrails } from '../../operations/audit.ts'
 import type { Services } from '../../operations/context.ts'
-import { drawnPlaces } from '../mailboxes/index.ts'
+import { drawnPlaces, type MailboxRow } from '../mailboxes/index.ts'
+import { addressHash } from '../suppressions/suppression.ts'
 import { reservedWithinPlan } from '../usage/index.ts'
 import { type EmailRow, emailEventData } from './email.ts'
-import type { UnsentEmail } from './email-queries.ts'
+import { type Hindrances, hasFailedLast, suppressedFor, type UnsentEmail } from './email-queries.ts'
 
 /**
  * What happens to many mails at once. Each of these is one statement: every question to the database costs the program about as much
@@ -16,6 +17,31 @@ import type { UnsentEmail } from './email-queries.ts'
  */
 export interface BookedEmail extends UnsentEmail {
   reservation_id: string
+}
+
+export interface Asked {
+  project_id: ProjectId
+  /** Of the mailbox that is to send. */
+  address_key: string
+  to_key: string
+}
+
+export interface Sender {
+  mailbox: MailboxRow
+  hindrances: Hindrances
+}
+
+/** The mailboxes that mails are to go out from, with what may stand against each. Null where there is none of that address. */
+export async function findSenders(db: Queryable, asked: Asked[]): Promise<(Sender | null)[]> {
+  const rows = await db.many<MailboxRow & Hindrances & { number: number }>`
+    select m.*, q.number, ${suppressedFor(sql`q.project_id`, sql`q.address_hash`)}, ${hasFailedLast(sql`m.project_id`, sql`m.id`)}
+    from unnest(${asked.map(({ project_id }) => project_id)}::uuid[], ${asked.map(({ address_key }) => address_key)}::text[],
+      ${asked.map(({ project_id, to_key }) => addressHash(project_id, to_key))}::bytea[]) with ordinality as q (project_id, address_key, address_hash, number)
+    join mailboxes m on m.project_id = q.project_id and m.address_key = q.address_key and m.deleted_at is null`
+  const senders: (Sender | null)[] = asked.map(() => null)
+  for (const { number, suppressed_for, has_failed_last, ...mailbox } of rows)
+    senders[number - 1] = { mailbox, hindrances: { suppressed_for, has_failed_last } }
+  return senders
 }
 
 interface Booking {

@@ -1,6 +1,6 @@
 import type { EmailId, MailboxId, ProjectId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
-import { nothing, sql } from '../../database/sql.ts'
+import { type Fragment, nothing, sql } from '../../database/sql.ts'
 import { addressHash, type SuppressionRow } from '../suppressions/suppression.ts'
 import type { EmailRow } from './email.ts'
 
@@ -57,19 +57,25 @@ interface Question {
   to_key: string
 }
 
-interface Hindrances {
+export interface Hindrances {
   suppressed_for: SuppressionRow['reason'] | null
   /** Worth a longer look (`hasOnlyFailed`). */
   has_failed_last: boolean | null
 }
 
+type Value = ProjectId | MailboxId | Buffer | Fragment
+
+export const suppressedFor = (project_id: Value, address_hash: Value): Fragment =>
+  sql`(select s.reason from suppressions s where s.project_id = ${project_id} and s.address_hash = ${address_hash}) as suppressed_for`
+
+export const hasFailedLast = (project_id: Value, mailbox_id: Value): Fragment => sql`(
+  select e.status = 'failed' from emails e where e.project_id = ${project_id} and e.mailbox_id = ${mailbox_id} and e.direction = 'outbound'
+  order by e.id desc limit 1) as has_failed_last`
+
 /** What may stand against a mail, in one look. */
 export const findHindrances = async (db: Queryable, { project_id, mailbox_id, to_key }: Question): Promise<Hindrances> =>
   (await db.first<Hindrances>`
-    select
-      (select reason from suppressions where project_id = ${project_id} and address_hash = ${addressHash(project_id, to_key)}) as suppressed_for,
-      (select status = 'failed' from emails where project_id = ${project_id} and mailbox_id = ${mailbox_id} and direction = 'outbound'
-        order by id desc limit 1) as has_failed_last`) as Hindrances // a select without a table answers one row
+    select ${suppressedFor(project_id, addressHash(project_id, to_key))}, ${hasFailedLast(project_id, mailbox_id)}`) as Hindrances // a select without a table answers one row
 
 /** Whether the last so many mails of a mailbox all failed since then. */
 export const hasOnlyFailed = async (db: Queryable, { project_id, mailbox_id, count, since }: FailureLimit): Promise<boolean> => {

@@ -63,9 +63,9 @@ const stillUnderWay = (id: EmailId) =>
     `The outgoing mail server has not answered within ${answerWithinMs / 1000} s. It may still take this mail: GET /emails/${formatId('eml', id)} tells what becomes of it. A repeat with the same Idempotency-Key sends nothing while this is open, and tries again if it failed; without one, a repeat is a second mail.`,
   )
 
-async function refuseHindered(context: Context, { mailbox, to }: Draft, field: string): Promise<void> {
+async function refuseHindered(context: Context, { mailbox, hindrances, to }: Draft, field: string): Promise<void> {
   const { database, caller } = context
-  const found = await findHindrances(database, { project_id: caller.project_id, mailbox_id: mailbox.id, to_key: to.key })
+  const found = hindrances ?? (await findHindrances(database, { project_id: caller.project_id, mailbox_id: mailbox.id, to_key: to.key }))
   if (found.suppressed_for)
     throw invalid(
       field,

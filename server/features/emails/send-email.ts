@@ -35,11 +35,11 @@ export const sendEmail = defineOperation({
 /** What this request has done: it is sent. That the other server has it, GET tells from the same moment on. */
 const asAnswered = (email: EmailRow): EmailRow => (email.status === 'delivered' ? { ...email, status: 'sent' } : email)
 
-async function draftOf({ database, clock, caller }: Context, body: NewEmail): Promise<Draft> {
-  const mailbox = await findSendingMailbox(database, { caller, from: body.from, now: clock.now() })
+async function draftOf(context: Context, body: NewEmail): Promise<Draft> {
+  const sender = await findSendingMailbox(context, body)
   if (body.html === undefined && body.text === undefined) throw invalid('text', 'or html is needed: a mail has at least one of the two')
   return {
-    mailbox,
+    ...sender,
     to: body.to,
     reply_to: body.reply_to?.address ?? null,
     subject: body.subject,

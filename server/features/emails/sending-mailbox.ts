@@ -1,29 +1,44 @@
 import { ApiError, invalid } from '../../base/errors.ts'
 import type { MailboxId } from '../../base/ids.ts'
-import type { Queryable } from '../../database/database.ts'
-import type { Caller } from '../../operations/context.ts'
-import { findMailbox, findMailboxByAddress, type MailboxRow } from '../mailboxes/index.ts'
+import { oneForEach } from '../../base/one-for-each.ts'
+import { together } from '../../base/together.ts'
+import { type Database, isConnectionLoss } from '../../database/database.ts'
+import type { Caller, Context } from '../../operations/context.ts'
+import { findMailbox, type MailboxRow } from '../mailboxes/index.ts'
 import { stateOf } from '../mailboxes/mailbox.ts'
+import type { Draft } from './book-email.ts'
 import type { NewEmail } from './email.ts'
-
-interface Wanted {
-  caller: Caller
-  from: NewEmail['from']
-  now: Date
-}
+import { type Asked, findSenders, type Sender } from './email-batch-queries.ts'
 
 /** Which mailbox the mail goes out from, as far as the credential reaches. */
-export async function findSendingMailbox(db: Queryable, { caller, from, now }: Wanted): Promise<MailboxRow> {
+export async function findSendingMailbox(
+  context: Context,
+  { from, to }: Pick<NewEmail, 'from' | 'to'>,
+): Promise<Pick<Draft, keyof Sender>> {
+  const { caller, clock } = context
   const bound = boundMailboxOf(caller)
   const own = bound ?? caller.agent_mailbox_id
   if (!from && !own) throw invalid('from', 'is required with a project-wide key: name the mailbox that sends')
-  const mailbox = from ? await findMailboxByAddress(db, caller.project_id, from.key) : await findMailbox(db, caller.project_id, own!) // one of the two is there, as checked above
-  if (bound && from && mailbox?.id !== bound)
+  const sender = from ? await findByAddress(context, { address_key: from.key, to_key: to.key }) : await findById(context, own!) // one of the two is there, as checked above
+  if (bound && from && sender?.mailbox.id !== bound)
     throw new ApiError('forbidden', 'from: this key sends from its own mailbox only. Leave from out, or use a key with the scope "send".')
-  if (!mailbox) throw invalid('from', 'names no mailbox of this project. GET /lists shows each list’s mailbox_address.')
-  refuseInactive(mailbox, 'from', now)
-  return mailbox
+  if (!sender) throw invalid('from', 'names no mailbox of this project. GET /lists shows each list’s mailbox_address.')
+  refuseInactive(sender.mailbox, 'from', clock.now())
+  return sender
 }
+
+async function findById({ database, caller }: Context, id: MailboxId): Promise<Pick<Draft, keyof Sender> | null> {
+  const mailbox = await findMailbox(database, caller.project_id, id)
+  return mailbox && { mailbox, hindrances: null }
+}
+
+const findByAddress = ({ database, trail, caller }: Context, asked: Omit<Asked, 'project_id'>): Promise<Sender | null> =>
+  findWithOthers(trail?.database ?? database)({ ...asked, project_id: caller.project_id })
+
+/** Requests that come while others are being looked up are looked up together: after a moment in which nothing moved, they are many. */
+const findWithOthers = oneForEach((database: Database) =>
+  together((asked: Asked[]) => findSenders(database, asked), { most: 100, isOfAll: isConnectionLoss }),
+)
 
 /** The only mailbox that a credential sends from, if it is held to one: the key's own, or that of an agent without the scope `send`. */
 export const boundMailboxOf = (caller: Caller): MailboxId | null =>

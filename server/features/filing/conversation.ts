@@ -28,7 +28,10 @@ export async function findConversations(db: Queryable, mails: Unplaced[], since:
   for (const mail of mails) {
     const { project_id, id: mailbox_id } = mail.mailbox
     const names = namesIn(mail)
-    const parent = names.flatMap((name) => known.mails(project_id, name)).find((one) => one.mailbox_id === mailbox_id) ?? null
+    // Whose return path it came to is the last resort: it has no name of its own there.
+    const answered = mail.answers?.kind === 'email' ? known.mail(project_id, mail.answers.id) : undefined
+    const candidates = [...names.flatMap((name) => known.mails(project_id, name)), ...(answered ? [answered] : [])]
+    const parent = candidates.find((one) => one.mailbox_id === mailbox_id) ?? null
     const companion = names.map((name) => inBatch.get(`${mailbox_id} ${name}`)).find((thread) => thread !== undefined)
     const named = parent?.thread_id ?? parent?.id ?? companion
     const alike = named === undefined ? await findBySubject(db, mail, since) : []

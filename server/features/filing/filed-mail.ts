@@ -34,8 +34,6 @@ export interface Destination {
 }
 
 export interface RefusedReply {
-  /** Whom it would have gone to. */
-  outside: string
   /** Why it did not, for its writer to read. */
   reason: string
 }

@@ -60,7 +60,7 @@ for (const [why, change, reason, isTold] of refusals)
     assert.match((await project.get(`${path}/emails/${listed[0].id}/raw`)).body, /Subject: Re: Hello/)
     const notices = await noticesTo(owner)
     assert.equal(notices.length, Number(isTold))
-    if (isTold) assert.ok(notices[0]?.text.includes(`${outside} `) && notices[0].text.includes(`. ${reason}.`), notices[0]?.text)
+    if (isTold) assert.ok(!notices[0]?.text.includes(outside) && notices[0]?.text.includes(`. ${reason}.`), notices[0]?.text)
     assert.equal(mailsTo(peer, outside).length, 0)
     const { count } = (await app.services.database.first<{ count: number }>`
       select count(*) as count from messages where project_id = ${project.id} and kind = 'proxy_reply'`) as { count: number }
@@ -150,4 +150,16 @@ test('one answer to two people is two mails; filed again, it is still two', asyn
   const sent = (await emailsIn(app, project)).filter(({ direction }) => direction === 'outbound')
   assert.deepEqual(sent.map(({ to_address }) => to_address).sort(), [outside, second].sort())
   assert.equal(new Set(sent.map(({ raw_key }) => raw_key)).size, 2)
+})
+
+test('who answers to the return path of an answer that was passed on is heard, in the same conversation', async () => {
+  const { project, outside, answer, path } = await newConversation()
+  await fileMail(app, answer)
+  const { message } = await mailTo(peer, outside)
+  await project.events()
+  await fileMail(app, { recipients: [message.from], from: outside, envelope_from: outside, subject: 'Thank you' })
+  assert.deepEqual(await project.events(), ['email.received', 'email.replied'])
+  const { body: emails } = await project.get(`${path}/emails`)
+  assert.deepEqual([emails.length, emails[0].subject, emails[0].direction], [3, 'Thank you', 'inbound'])
+  assert.equal(new Set(emails.map(({ thread_id }: { thread_id: string }) => thread_id)).size, 1)
 })

@@ -71,7 +71,7 @@ async function passOn(services: Pick<Services, 'config'>, tx: Transaction, { rep
       ? { status: 'sent', reason: null, reservation_id: permission.reservation_id, position }
       : { status: 'failed', reason: permission.reason, reservation_id: null, position: null }),
   })
-  if (!permission.isAllowed) await tellOwner(services, tx, { mailbox, outside: to.outside, reason: permission.reason })
+  if (!permission.isAllowed) await tellOwner(services, tx, { mailbox, reason: permission.reason })
   if (!message_id) return
   if (answered) await markAnswered(tx, { project_id, id: answered.id })
   const nobody = { list_id: null, post_id: null, subscriber_id: null }

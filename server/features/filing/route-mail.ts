@@ -1,12 +1,12 @@
 import { parseDeliveryToken } from '../../base/delivery-token.ts'
-import type { ProjectId } from '../../base/ids.ts'
+import type { EmailId, ProjectId } from '../../base/ids.ts'
 import { parseReplyToken } from '../../base/reply-token.ts'
 import { addressKey, mailboxKeyOf, parseAddress } from '../../mail/address.ts'
 import { asksToStop } from '../../mail/reports/is-stop.ts'
 import { parseReplyAddress, parseUnsubscribeAddress, parseVerp } from '../../mail/verp.ts'
 import type { Services } from '../../operations/context.ts'
 import { stateOf } from '../mailboxes/mailbox.ts'
-import { type Applied, applyBackchannelMail, findMailKey, projectFinder } from '../recipients/index.ts'
+import { type Applied, applyBackchannelMail, findMailKey, type MailKey, projectFinder } from '../recipients/index.ts'
 import type { Destination, HomeMailbox } from './filed-mail.ts'
 import { type InboundMail, isBounce, isByPerson } from './inbound-mail.ts'
 import { hasRoomFor, maxAttachmentBytes } from './outgoing-copy.ts'
@@ -46,10 +46,10 @@ export async function routeMails(services: Needs, mails: InboundMail[]): Promise
     const addReply = (reply: OwnersReply | null) => {
       if (!reply || taken.has(reply.to.id)) return
       taken.add(reply.to.id)
-      const { mailbox, to, through: recipient } = reply
+      const { mailbox, through: recipient } = reply
       const reason = problemWithReply(mail, mailbox, services.clock.now())
       if (reason === null) routes.replies.push(reply)
-      else add({ mail, mailbox, recipient, answers: null, applied: null, refused_reply: { outside: to.outside, reason } })
+      else add({ mail, mailbox, recipient, answers: null, applied: null, refused_reply: { reason } })
     }
     const project_ids = mail.message.recipients.flatMap((recipient) => homeAt(homes, recipient)?.project_id ?? [])
     const applied = project_ids.length > 0 ? await applyContent(services, mail, [...new Set(project_ids)]) : null
@@ -100,8 +100,11 @@ async function routeBackchannel(services: Needs, mail: InboundMail, recipient: s
   const applied = await applyBackchannelMail(services, { envelope_to: recipient, envelope_from, raw })
   const token = parseVerp(recipient)
   if (applied !== null || token === null || !isByPerson(mail)) return null
-  const answers = await findMailKey(services, { token, purpose: 'return_path' }, projectFinder(services.database))
+  const key = await findMailKey(services, { token, purpose: 'return_path' }, projectFinder(services.database))
+  // An answer that was passed on is queued under the id of the e-mail that it carries.
+  const answers: MailKey | null = key?.kind === 'message' ? { ...key, kind: 'email', id: key.id as string as EmailId } : key
   const mailbox = answers && (await findHomeOf(services.database, answers))
+  if (!mailbox) services.log.info({ inbound_id: mail.message.id }, 'a mail was dropped: what it answers was sent from no mailbox')
   return mailbox && { mail, mailbox, recipient: mailbox.address, answers, applied: null, refused_reply: null }
 }
 

@@ -18,7 +18,7 @@ export const findHomes = (db: Queryable, address_keys: string[]) => db.many<Home
 export const findHomeOf = (db: Queryable, { kind, project_id, id }: MailKey) => db.first<HomeMailbox>`
   ${homes} where m.project_id = ${project_id} and m.deleted_at is null and m.id = (
     select case ${kind}::text
-      when 'email' then (select mailbox_id from emails where project_id = ${project_id} and id = ${id})
+      when 'email' then (select mailbox_id from emails where project_id = ${project_id} and id = ${id} and direction = 'outbound')
       when 'delivery' then (
         select l.mailbox_id from deliveries d
         join broadcasts b on b.project_id = d.project_id and b.id = d.broadcast_id

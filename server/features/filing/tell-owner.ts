@@ -21,11 +21,14 @@ export async function tellOfRefused(services: Needs, tx: Transaction, filed: Fil
   }
 }
 
-/** Says nothing of what was in it: it may not have been the owner's. */
+/**
+ * Says nothing of what was in it: it may not have been the owner's. Nor whom it was for: that stands in the mailbox, where it goes when
+ * that person's traces are erased.
+ */
 export async function tellOwner(
   services: Needs,
   tx: Transaction,
-  { mailbox, outside, reason }: RefusedReply & { mailbox: HomeMailbox },
+  { mailbox, reason }: RefusedReply & { mailbox: HomeMailbox },
 ): Promise<void> {
   const owner = parseAddress(String(mailbox.config?.forward_to ?? ''))
   if (!owner.ok || (await findSuppression(tx, mailbox.project_id, owner.value.key))) return
@@ -36,8 +39,8 @@ export async function tellOwner(
     to: owner.value.address,
     subject: 'Your answer was not passed on',
     parts: [
-      `An answer to ${outside} came in through the mailbox ${mailbox.address}, and was not passed on. ${reason}.`,
-      'It is kept in that mailbox, as it came. Nobody else has seen it.',
+      `An answer came in for somebody who has written to the mailbox ${mailbox.address}, and was not passed on. ${reason}.`,
+      'It is kept in that mailbox, as it came, and shows whom it is for. Nobody else has seen it.',
     ],
   })
 }

@@ -134,7 +134,11 @@ export const toInboxDetail = (row: InboxRow): z.output<typeof InboxEmailDetail> 
   ...row,
   references: row.reference_ids,
   attachment_count: row.attachments.length,
+  extracted_text: row.extracted_text ?? (isAllNew(row) ? (row.text_body?.trim() ?? null) : null),
 })
+
+/** What came in and quotes nothing is kept once; of what could not be read, the text is our own word about it. */
+const isAllNew = ({ direction, handler_results }: InboxRow): boolean => direction === 'inbound' && !handler_results?.parse
 
 export const InboxParams = z.object({ mailboxId: idOf('mbx') })
 export const InboxEmailParams = z.object({ mailboxId: idOf('mbx'), emailId: idOf('eml') })

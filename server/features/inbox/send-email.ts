@@ -59,6 +59,7 @@ async function draftOf(context: Context, mailbox_id: MailboxId, body: NewInboxEm
   refuseInactive(mailbox, 'mailbox', context.clock.now())
   return {
     mailbox,
+    hindrances: null,
     to: body.to_address,
     reply_to: null,
     subject: body.subject,

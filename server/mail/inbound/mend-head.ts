@@ -8,12 +8,20 @@ const maxAddressBytes = 64 * 1024
 export function withMendedHead(raw: Buffer): Buffer {
   const end = endOfHead(raw)
   const head = raw.subarray(0, end)
-  const mended = withFewerAddresses(asUtf8(head))
+  const mended = withFewerAddresses(withoutUselessMultipart(asUtf8(head)))
   return mended === head ? raw : Buffer.concat([mended, raw.subarray(end)])
 }
 
 /** Names and subjects in an old eight-bit alphabet without a word about it: nearly always the western one. */
 const asUtf8 = (head: Buffer): Buffer => (isUtf8(head) ? head : Buffer.from(new TextDecoder('windows-1252').decode(head)))
+
+/** Parts that nothing divides are no parts: without a boundary it is text (RFC 2045 section 5.2 has that for what cannot be understood). */
+function withoutUselessMultipart(head: Buffer): Buffer {
+  const text = head.toString('latin1')
+  const [field, name] = /^(content-type[ \t]*:)(?:.*\r?\n[ \t])*.*$/im.exec(text) ?? []
+  if (!field || !/:\s*multipart\//i.test(field) || /boundary/i.test(field)) return head
+  return Buffer.from(text.replace(field, `${name} text/plain; charset=utf-8`), 'latin1')
+}
 
 /** Without the lines of address fields that are too many. */
 function withFewerAddresses(head: Buffer): Buffer {

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import PostalMime, { type Email, type PostalMimeOptions } from 'postal-mime'
 
 /** What postal-mime 4.0.0 has inside and does not show. A test holds it to that. */
@@ -14,6 +15,7 @@ interface Inside {
 interface Node {
   state: 'header' | 'body' | 'finished'
   contentDecoder: BodyDecoder | null
+  contentType: { parsed: { params: Record<string, string | undefined> } }
   setupContentDecoder(encoding: string): void
   feed(line: Uint8Array): void
 }
@@ -68,6 +70,18 @@ function setUpDecoder(this: Node, encoding: string): void {
   // Its own for this one does not stumble.
   if (/quoted-printable/i.test(encoding) && !/base64/i.test(encoding)) original.call(this, encoding)
   else this.contentDecoder = new LargeDecoder(/base64/i.test(encoding) ? fromBase64 : withPlainLineEnds)
+  if (/^\s*(?:us-)?ascii\s*$/i.test(this.contentType.parsed.params.charset ?? '')) trustBytes(this)
+}
+
+/** Programs that know nothing of alphabets say US-ASCII of whatever they send. The letters say it better when they are UTF-8. */
+function trustBytes(node: Node): void {
+  const decoder = node.contentDecoder as BodyDecoder // just set up
+  const finalize = decoder.finalize.bind(decoder)
+  decoder.finalize = async () => {
+    const content = await finalize()
+    if (isUtf8(new Uint8Array(content))) node.contentType.parsed.params.charset = 'utf-8'
+    return content
+  }
 }
 
 class LargeDecoder implements BodyDecoder {

@@ -33,8 +33,7 @@ export function splitQuoted(reply: string): SplitReply {
     if (length === 0 && isCutMark(lines, index)) break
     const taken = Math.max(length, 1)
     const target = length > 0 || isQuotedLine(lines[index] as string) ? quoted : fresh
-    target.push(...lines.slice(index, index + taken))
-    index += taken
+    for (const end = index + taken; index < end; index++) target.push(lines[index] as string)
   }
   quoted.push(...lines.slice(index))
   const { text, signature } = splitSignature(fresh)
@@ -45,15 +44,18 @@ const isQuotedLine = (line: string) => /^\s{0,3}(?:>|＞|\|(?=\s|>))/.test(line)
 
 /** How many lines announce a quotation here: 0 for none. */
 function attributionAt(lines: string[], start: number): number {
+  if (!endsInColon(lines[start]) && !endsInColon(lines[start + 1]) && !endsInColon(lines[start + 2])) return 0
   let joined = ''
   for (let count = 1; count <= maxAttributionLines; count++) {
     const line = lines[start + count - 1]?.trim()
     if (!line || line.length > 300 || isQuotedLine(line)) return 0
     joined = joined === '' ? line : `${joined} ${line}`
-    if (/[:：]$/.test(line) && attributionLine.test(joined)) return count
+    if (endsInColon(line) && attributionLine.test(joined)) return count
   }
   return 0
 }
+
+const endsInColon = (line: string | undefined) => line !== undefined && (line.endsWith(':') || line.endsWith('：'))
 
 /** The next line that says anything is quoted with ">": then the quotation marks its own end. */
 function isQuotedAfter(lines: string[], start: number): boolean {
@@ -61,7 +63,11 @@ function isQuotedAfter(lines: string[], start: number): boolean {
   return next === undefined || isQuotedLine(next)
 }
 
+/** All marks begin with a rule or have a colon; most lines have neither, and are not looked at closely. */
+const mayCut = /^\s*[-_=*]|[:：]/
+
 function isCutMark(lines: string[], index: number): boolean {
+  if (!mayCut.test(lines[index] as string)) return false
   const line = (lines[index] as string).trim()
   if (line.length > 200) return false
   return (

@@ -28,8 +28,9 @@ export const plainText = (text: string): string =>
   plainLetters(text.slice(0, maxLetters))
     .slice(0, maxLetters)
     .replace(/\r\n?|[\u2028\u2029\v\f]/g, '\n')
-    .replace(/[^\S\n]+/g, ' ')
-    .replace(/ ?\n ?/g, '\n')
+    // A single space and a bare line end are what they become: the thousands of them are passed over.
+    .replace(/[^\S\n]{2,}|[^\S\n ]/g, ' ')
+    .replace(/ \n ?|\n /g, '\n')
     .replace(/\n{3,}/g, '\n\n')
 
 const bases = new Map<string, string>()
