@@ -1,4 +1,18 @@
-const names = ['import', 'http', 'page', 'start', 'compile', 'smtp', 'broadcast', 'emails', 'inbound', 'contacts', 'webhooks', 'waitlist']
+const names = [
+  'import',
+  'http',
+  'page',
+  'start',
+  'compile',
+  'smtp',
+  'broadcast',
+  'emails',
+  'inbound',
+  'contacts',
+  'webhooks',
+  'waitlist',
+  'site',
+]
 /** Only when asked for by name. */
 const long = ['broadcast-million']
 

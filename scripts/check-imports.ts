@@ -10,17 +10,19 @@ const allowed: Record<string, string[]> = {
   database: ['base'],
   mail: ['base'],
   blobs: ['base'],
+  dns: ['base'],
+  acme: ['base'],
   inbound: ['base', 'database', 'mail', 'blobs'],
   jobs: ['base', 'database', 'features', 'operations', 'events', 'delivery', 'inbound'],
   events: ['base', 'database', 'operations', 'features'],
-  operations: ['base', 'database', 'mail', 'blobs', 'jobs', 'features', 'delivery'],
+  operations: ['base', 'database', 'mail', 'blobs', 'dns', 'jobs', 'features', 'delivery'],
   delivery: ['base', 'database', 'mail', 'events'],
-  features: ['base', 'database', 'mail', 'blobs', 'events', 'delivery', 'jobs', 'operations'],
+  features: ['base', 'database', 'mail', 'blobs', 'dns', 'acme', 'events', 'delivery', 'jobs', 'operations'],
   http: ['base', 'database', 'events', 'operations'],
   site: ['base', 'database', 'delivery', 'features', 'operations'],
   roles: ['base', 'database', 'blobs', 'delivery', 'events', 'features', 'http', 'inbound', 'jobs', 'operations', 'site'],
   cli: ['base', 'database', 'blobs', 'delivery', 'features', 'http', 'inbound', 'jobs', 'operations', 'main.ts'],
-  'main.ts': ['base', 'database', 'blobs', 'delivery', 'features', 'http', 'inbound', 'jobs', 'mail', 'operations', 'roles'],
+  'main.ts': ['base', 'database', 'blobs', 'delivery', 'dns', 'features', 'http', 'inbound', 'jobs', 'mail', 'operations', 'roles'],
 }
 
 /** The narrow doors: files that may take one more thing than their folder, and why is told in them. */
@@ -42,10 +44,12 @@ const narrow: Record<string, RegExp> = {
 
 /** What calls other servers over HTTP by itself: the guard, and files whose address the operator gave. All else calls through the guard. */
 const callers: Record<string, string> = {
+  'acme/exchange.ts': 'ACME_DIRECTORY_URL',
   'base/guarded-fetch/exchange.ts': 'the guard',
   'base/guarded-fetch/connections.ts': 'the guard',
   'blobs/s3-store.ts': 'BLOB_URL',
   'cli/doctor-network.ts': 'this server itself',
+  'roles/https.ts': 'it answers, and calls nobody',
   'features/payments/stripe.ts': 'STRIPE_API_URL',
 }
 const calling = /import (?!type )[^;'"]*? from 'node:https?'|import\('node:https?'\)|(?:await|return|=>|=) (?:globalThis\.)?fetch\(/

@@ -13,6 +13,7 @@ import { connectDatabase, type DatabaseServer, dataDirOf } from './database/conn
 import { type Database, openDatabase } from './database/database.ts'
 import { startListening } from './database/listen.ts'
 import { migrate, newestMigration } from './database/migrate.ts'
+import { createDns } from './dns/index.ts'
 import { bootstrap, type FirstStart } from './features/identity/index.ts'
 import { mailChannel } from './features/mailboxes/index.ts'
 import { allJobs } from './jobs/all-jobs.ts'
@@ -61,6 +62,7 @@ export async function startPosthaste({ config, log, clock = systemClock, server,
   try {
     const blobs = createBlobStore(config.BLOB_URL, dataDirOf(config))
     if (config.ROLES.includes('http')) await refuseTakenPort('PORT', config.HOST, config.PORT)
+    if (config.ROLES.includes('http') && config.HTTPS_PORT !== null) await refuseTakenPort('HTTPS_PORT', config.HOST, config.HTTPS_PORT)
     if (config.ROLES.includes('inbound')) await refuseTakenPort('SMTP_PORT', config.SMTP_HOST, config.SMTP_PORT)
     const databaseServer = server ?? (await connectDatabase(config, log))
     stops.push(() => databaseServer.stop())
@@ -85,7 +87,23 @@ export async function startPosthaste({ config, log, clock = systemClock, server,
       isPrivateAllowed: config.ALLOW_PRIVATE_WEBHOOKS,
     })
     stops.push(async () => guardedFetch.close())
-    const services: Services = { database, clock, log, config, secrets, jobs, transport, signers, compiler, reader, blobs, guardedFetch }
+    const dns = createDns({ servers: config.DNS_SERVERS, isPrivateAllowed: config.ALLOW_PRIVATE_WEBHOOKS })
+    stops.push(async () => dns.close())
+    const services: Services = {
+      database,
+      clock,
+      log,
+      config,
+      secrets,
+      jobs,
+      transport,
+      signers,
+      compiler,
+      reader,
+      blobs,
+      guardedFetch,
+      dns,
+    }
 
     const has = (role: Config['ROLES'][number]) => config.ROLES.includes(role)
     if (has('consumers')) stops.push(await startConsumersRole(services))
@@ -117,17 +135,17 @@ const isInThread = ({ ROLES }: Config, clock: Clock): boolean => ROLES.includes(
 const tellWaiting = (mailbox_id?: string): void => wake('mailboxes', mailbox_id)
 
 /** Looked at before anything is made: a first start that fails later would have shown its key to nobody. */
-async function refuseTakenPort(name: 'PORT' | 'SMTP_PORT', host: string, port: number): Promise<void> {
+async function refuseTakenPort(name: 'PORT' | 'HTTPS_PORT' | 'SMTP_PORT', host: string, port: number): Promise<void> {
   const problem = await portProblem(host, port)
   if (problem === null) return
-  const [next, unprivileged] = name === 'PORT' ? ['8081', '8080'] : ['2526', '2525']
+  const [next, unprivileged] = { PORT: ['8081', '8080'], HTTPS_PORT: ['8444', '8443'], SMTP_PORT: ['2526', '2525'] }[name]
   if (problem === 'EADDRINUSE')
     throw new ConfigError(`Port ${port} is already in use. Stop the program that has it, or choose another: ${name}=${next} npm start`)
   if (problem === 'EACCES')
     throw new ConfigError(
       `Port ${port} may not be opened by this user. Ports below 1024 are the system's; choose another: ${name}=${unprivileged} npm start`,
     )
-  throw new ConfigError(`${name === 'PORT' ? 'HOST' : 'SMTP_HOST'} ${host}, port ${port} cannot be opened (${problem}).`)
+  throw new ConfigError(`${name === 'SMTP_PORT' ? 'SMTP_HOST' : 'HOST'} ${host}, port ${port} cannot be opened (${problem}).`)
 }
 
 /** Ready when the database answers and has the schema that this code needs. Asked at most once a second: anybody may ask. */

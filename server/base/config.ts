@@ -13,6 +13,7 @@ const roles = ['http', 'sender', 'inbound', 'consumers', 'scheduler'] as const
 const port = z.coerce.number({ error: 'must be a port number' }).int().min(0).max(65535, 'must be a port number, at most 65535')
 const positive = z.coerce.number({ error: 'must be a whole number' }).int('must be a whole number').min(1, 'must be at least 1')
 const url = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).transform((text) => text.replace(/\/+$/, ''))
+const httpsUrl = z.url({ protocol: /^https$/, error: 'must be an https:// address' })
 const flag = z
   .enum(['true', 'false', '1', '0', 'yes', 'no'], { error: 'must be true or false' })
   .transform((text) => ['true', '1', 'yes'].includes(text))
@@ -139,6 +140,13 @@ export const settings = {
     default: (s) => mailDomainFor(new URL(String(s.PUBLIC_URL)).hostname),
     default_text: 'the host of `PUBLIC_URL`; `posthaste.test` where that is no domain (localhost, an IP address)',
     about: 'Root domain of the addresses that lists and mailboxes get.',
+  }),
+  MX_HOST: setting({
+    schema: domain.transform((text) => text.toLowerCase()),
+    default: (s) => String(s.MAIL_DOMAIN),
+    default_text: '`$MAIL_DOMAIN`',
+    about:
+      'Name under which the world reaches the inbound SMTP server: what the MX records of `MAIL_DOMAIN`, of `rp.$MAIL_DOMAIN` and of customers’ domains point at.',
   }),
   SMTP_PORT: setting({
     schema: port,
@@ -304,7 +312,14 @@ export const settings = {
     schema: positive,
     default: (s) => (isLocal(s) ? '1000' : '30'),
     default_text: '`30`; `1000` on localhost',
-    about: 'How many may join a waitlist from one network address, or through the key of one other project, in an hour.',
+    about:
+      'How many may join a waitlist or subscribe to a list from one network address, or through the key of one other project, in an hour.',
+  }),
+  LIST_JOINS_PER_HOUR: setting({
+    schema: positive,
+    default: '5000',
+    about:
+      'How many may join or subscribe to one list by its forms in an hour, from everywhere together: each is a mail to somebody who may not have asked.',
   }),
   DISPOSABLE_DOMAINS: setting({
     schema: commaList.pipe(z.array(domain.transform((text) => text.toLowerCase()))),
@@ -316,7 +331,7 @@ export const settings = {
     schema: flag,
     default: 'false',
     about:
-      'Lets webhooks, and the look at what an OAuth app publishes about itself, reach private addresses, on any port and without TLS, for development.',
+      'Lets webhooks, the look at what an OAuth app publishes about itself, and questions to a domain’s own name servers reach private addresses, on any port and without TLS, for development.',
   }),
   WEBHOOK_PORTS: setting({
     schema: portList,
@@ -354,11 +369,34 @@ export const settings = {
     about:
       'Plans and their e-mails a month, as JSON. A plan is a number, or {"emails":2000,"price_cents":900,"stripe_price":"price_…"}; plans with a `stripe_price` can be bought with PAYMENTS=stripe. `anonymous` and `free` must be there; `unlimited` always is. Keep a plan as long as a project has it: one that is gone counts as `free`.',
   }),
-  ACME_DIRECTORY_URL: setting({ schema: url, default: null, about: `Certificate authority for site domains.${later('site domains')}` }),
   HTTPS_PORT: setting({
     schema: port,
     default: null,
-    about: `Port that serves site domains with their certificates.${later('site domains')}`,
+    default_text: 'unset: a proxy in front does TLS',
+    about:
+      'Port that serves site domains, and the hosts of PUBLIC_URL, API_URL, AUTH_URL and MCP_URL, over TLS with certificates that Posthaste orders and renews. Set it for every process. The world comes to port 443, and the certificate authority looks at port 80: send those here and to PORT.',
+  }),
+  ACME_DIRECTORY_URL: setting({
+    schema: httpsUrl,
+    default: null,
+    default_text: 'Let’s Encrypt',
+    about: 'Directory of the certificate authority (RFC 8555), asked when HTTPS_PORT is set.',
+  }),
+  ACME_EMAIL: setting({
+    schema: z.email({ pattern: z.regexes.html5Email }),
+    default: null,
+    about: 'Address that the certificate authority may write to about the account.',
+  }),
+  ACME_CA_FILE: setting({
+    schema: z.string().min(1),
+    default: null,
+    about: 'File with the root certificate (PEM) that a private certificate authority’s own server is trusted by.',
+  }),
+  SITE_TARGET: setting({
+    schema: domain.transform((text) => text.toLowerCase()),
+    default: (s) => `sites.${mailDomainFor(new URL(String(s.PUBLIC_URL)).hostname)}`,
+    default_text: '`sites.` and the host of `PUBLIC_URL`',
+    about: 'Name that the domains of sites point at: it, and every name below it (`*.sites.example.com`), must lead to this server.',
   }),
   BLOB_URL: setting({
     schema: z.string().regex(/^s3(\+http)?:\/\/./i, 'must be s3://key:secret@host/bucket?region=…'),

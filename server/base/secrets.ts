@@ -26,11 +26,14 @@ export type TokenPurpose =
   | 'waitlist'
   | 'waitlist_accept'
   | 'join_form'
+  | 'preferences'
+  | 'personal_data'
+  | 'address_change'
 /** Tokens that must fit into the local part of an address have forms of their own, with shorter signatures: see delivery-token.ts and reply-token.ts. */
 export type ShortTokenPurpose = 'delivery' | 'reply'
 
 /** What is kept in the database and must not be readable there. */
-export type SealPurpose = 'oauth' | 'dkim' | 'webhook'
+export type SealPurpose = 'oauth' | 'dkim' | 'webhook' | 'certificate' | 'acme_account'
 /** What is compared, not read: short codes and challenge ids. */
 export type MacPurpose = 'email_code' | 'payment_challenge' | 'oauth_cookies' | 'oauth_signing_key' | 'waitlist_person' | 'waitlist_peer'
 

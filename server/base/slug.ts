@@ -1,11 +1,11 @@
-/** `Café & Friends` → `cafe-friends`: Latin letters, digits and hyphens, at most 40. Empty for a name that has none of them. */
-export const slugOf = (name: string): string =>
+/** `Café & Friends` → `cafe-friends`: Latin letters, digits and hyphens, at most 40 unless said. Empty for a name that has none of them. */
+export const slugOf = (name: string, maxLetters = 40): string =>
   name
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, 40)
+    .slice(0, maxLetters)
     .replace(/^-+|-+$/g, '')
 
 /** Names that belong to the installation, not to a list, a mailbox or a person. */

@@ -7,6 +7,7 @@ import { createSecrets, secretKeyFile } from '../base/secrets.ts'
 import { dataDirOf } from '../database/connect.ts'
 import { newestMigration } from '../database/migrate.ts'
 import { maxAttempts } from '../inbound/process-spool.ts'
+import { checkCertificates, hasCertificates } from './doctor-certificates.ts'
 import type { Check } from './doctor-check.ts'
 import { type Setup, schemaNumber, withClient, withServer } from './open.ts'
 
@@ -38,6 +39,7 @@ async function askAll(client: Client, config: Config, place: string): Promise<Da
   const checks = [await checkVersion(client, place), await checkMigrations(client)]
   if ((await schemaNumber(client)) !== null)
     checks.push(await checkSecretKey(client, config), await checkJobs(client), await checkSpool(client))
+  if (config.HTTPS_PORT !== null && (await hasCertificates(client))) checks.push(await checkCertificates(client))
   return { checks, skewMs: await measureSkew(client) }
 }
 

@@ -178,3 +178,21 @@ test('mail that cannot be filed, or that nobody files, is told of', async () => 
   assert.equal(await seen(), '1 could not be filed, such as 01a1df19-f752-7000-85a8-439172713bcc: ENOSPC: no space left on device')
   await database.run`delete from inbound_spool`
 })
+
+test('with HTTPS_PORT it looks at the port, and at certificates that are late', async () => {
+  const env = { ...ofApp, HTTPS_PORT: '0' }
+  const before = await posthaste(['doctor', '--json'], env)
+  assert.deepEqual([statesOf(before)['https port'], statesOf(before).certificates], ['good', 'good'])
+  assert.equal(seenIn(before, 'certificates'), '0 issued')
+  await app.services.database.run`
+    insert into certificates (host, challenges, step_since, due_at, created_at, problem)
+    values ('late.example.com', array['http-01'], now(), now() + interval '1 hour', now() - interval '2 days', 'late.example.com has no address in DNS yet.'),
+      ('young.example.com', array['http-01'], now(), now() + interval '1 hour', now(), null)`
+  const after = await posthaste(['doctor', '--json'], env)
+  assert.equal(statesOf(after).certificates, 'warning')
+  assert.equal(
+    seenIn(after, 'certificates'),
+    '0 issued; late.example.com has none after a day (late.example.com has no address in DNS yet.)',
+  )
+  await app.services.database.run`delete from certificates`
+})

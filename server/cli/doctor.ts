@@ -1,4 +1,5 @@
 import { type Config, ConfigError, readConfig } from '../base/config.ts'
+import { checkHttpsPort } from './doctor-certificates.ts'
 import type { Check } from './doctor-check.ts'
 import { checkDatabase } from './doctor-database.ts'
 import { checkClock, checkDataFolder, checkNode } from './doctor-machine.ts'
@@ -22,7 +23,8 @@ export async function doctor({ json }: { json: boolean }): Promise<void> {
     const { checks: ofDatabase, skewMs } = await checkDatabase({ config, log })
     for (const check of ofDatabase) report(check)
     report(checkClock(skewMs))
-    for (const check of [checkHttpPort, checkSmtpPort, checkDns, checkOutbound]) report(await check(config))
+    const ofTls = config.HTTPS_PORT === null ? [] : [checkHttpsPort]
+    for (const check of [checkHttpPort, ...ofTls, checkSmtpPort, checkDns, checkOutbound]) report(await check(config))
   }
   if (json) console.log(JSON.stringify(checks, null, 2))
   if (checks.some((check) => check.state === 'bad')) process.exitCode = 1

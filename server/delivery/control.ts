@@ -10,6 +10,7 @@ export type { BroadcastSource } from './broadcast/broadcast.ts'
 export { addingToHours, hourOf } from './broadcast/hours.ts'
 export { contactValues } from './broadcast/merge-values.ts'
 export { removeDeliveries } from './broadcast/retention.ts'
+export { activateKey, addPendingKeys, type DomainKey, domainKeys, dropKeys, makeDomainKeys, restKeys } from './domain-keys.ts'
 export { countedSingleMail, senderDomainOf, startWarmUp } from './warm-up.ts'
 
 export interface NewBroadcast {
@@ -80,6 +81,28 @@ export async function abortBroadcast(tx: Transaction, { project_id, post_id }: W
     where project_id = ${project_id} and post_id = ${post_id} and status in ('sending', 'paused')`
   tx.afterCommit(() => wake('broadcasts'))
   return aborted > 0
+}
+
+interface FromDomain {
+  project_id: ProjectId
+  domain: string
+}
+
+/** All that go out from a domain. Answers their posts. */
+export async function pauseBroadcastsFrom(tx: Transaction, { project_id, domain }: FromDomain, reason: string): Promise<PostId[]> {
+  const paused = await tx.many<{ post_id: PostId }>`
+    update broadcasts set status = 'paused', reason = ${reason}
+    where project_id = ${project_id} and from_domain = ${domain} and status = 'sending' returning post_id`
+  return paused.map(({ post_id }) => post_id)
+}
+
+/** Those that were paused for that reason, and for no other since. */
+export async function resumeBroadcastsFrom(tx: Transaction, { project_id, domain }: FromDomain, reason: string): Promise<PostId[]> {
+  const resumed = await tx.many<{ post_id: PostId }>`
+    update broadcasts set status = 'sending', reason = null
+    where project_id = ${project_id} and from_domain = ${domain} and status = 'paused' and reason = ${reason} and tripped is null returning post_id`
+  tx.afterCommit(() => wake('broadcasts'))
+  return resumed.map(({ post_id }) => post_id)
 }
 
 /** Of a list, or of all lists of a project, that are being deleted: from the commit on nothing more of it is claimed. */

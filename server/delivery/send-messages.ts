@@ -159,7 +159,7 @@ const attempt = (sender: MessageSender, { project_id, id, mail, created_at }: Cl
   sendNow(
     sender,
     { ...mail, message_id: `${formatId('msg', id)}@${sender.mailDomain}`, date: created_at },
-    returnPathOf(sender, { kind: 'message', project_id, id }),
+    returnPathOf({ ...sender, returnHost: mail.return_host }, { kind: 'message', project_id, id }),
   )
 
 /** Whoever lost the lease in the meantime settles nothing: the count of attempts tells the claims apart. */

@@ -27,11 +27,18 @@ export async function sendNow({ transport, signers }: Sending, mail: OutgoingMai
   return transport.send({ from: returnPath, to: mail.to }, message, { message_id: mail.message_id, subject: mail.subject })
 }
 
+interface ReturnHosts {
+  secrets: Secrets
+  mailDomain: string
+  /** In place of it. */
+  returnHost?: string | undefined
+}
+
 /** The return path of one mail, for `sendNow`. */
 export const returnPathOf = (
-  { secrets, mailDomain }: { secrets: Secrets; mailDomain: string },
+  { secrets, mailDomain, returnHost = mailDomain }: ReturnHosts,
   about: Parameters<typeof formatDeliveryToken>[2],
-): string => formatVerp(formatDeliveryToken(secrets, 'return_path', about), mailDomain)
+): string => formatVerp(formatDeliveryToken(secrets, 'return_path', about), returnHost)
 
 const composed = (mail: OutgoingMail): Promise<Buffer> =>
   composeMessage(mail).catch((error: unknown) => {

@@ -41,7 +41,7 @@ interface Parts {
 /** A new or rotated key is used within a minute on every node. */
 const trustedForMs = 60_000
 
-/** Without a project: whoever may send from a domain was asked when the mailbox was made. */
+/** Without a project: whoever may send from a domain was asked before, and of all who have keys for it, one has active ones. */
 const activeKeys = (db: Queryable, domain: string) => db.many<KeyRow>`
   select id, domain, selector, algorithm, private_key, public_key from dkim_keys where domain = ${domain} and status = 'active' order by algorithm desc`
 
@@ -103,19 +103,23 @@ const algorithmsOf = async (db: Queryable, domain: string): Promise<DkimAlgorith
   (await activeKeys(db, domain)).map(({ algorithm }) => algorithm)
 
 /** Before any transaction: one takes a tenth of a second of computing. */
-const makeKeys = (algorithms: DkimAlgorithm[]): Promise<DkimKey[]> =>
+export const makeKeys = (algorithms: DkimAlgorithm[]): Promise<DkimKey[]> =>
   Promise.all(algorithms.map((algorithm) => generateDkimKey(algorithm, '')))
 
 interface NewKey {
   project_id: ProjectId
   domain: string
   key: DkimKey
+  status?: 'pending' | 'active'
+  /** Tells apart those of two projects, where both may name the domain. */
+  suffix?: string
 }
 
 /** A selector names the day; the second of a day gets a number, since the first may still be in DNS, and in mail on its way. */
-async function insertKey({ secrets }: Parts, tx: Transaction, { project_id, domain, key }: NewKey): Promise<void> {
+export async function insertKey({ secrets }: Pick<Parts, 'secrets'>, tx: Transaction, newKey: NewKey): Promise<void> {
+  const { project_id, domain, key, status = 'active', suffix = '' } = newKey
   const { algorithm } = key
-  const name = dkimSelector(algorithm, tx.now)
+  const name = dkimSelector(algorithm, tx.now) + suffix
   const rows = await tx.many<{
     selector: string
   }>`select selector from dkim_keys where domain = ${domain} and starts_with(selector, ${name})`
@@ -124,8 +128,8 @@ async function insertKey({ secrets }: Parts, tx: Transaction, { project_id, doma
   for (let number = 2; taken.has(selector); number++) selector = `${name}${number}`
   const id = newId()
   await tx.run`
-    insert into dkim_keys (project_id, id, domain, selector, algorithm, private_key, public_key, created_at)
-    values (${project_id}, ${id}, ${domain}, ${selector}, ${algorithm}, ${secrets.seal('dkim', id, dkimKeyToPem(key))}, ${dkimRecord(key)}, ${tx.now})
+    insert into dkim_keys (project_id, id, domain, selector, algorithm, private_key, public_key, status, created_at)
+    values (${project_id}, ${id}, ${domain}, ${selector}, ${algorithm}, ${secrets.seal('dkim', id, dkimKeyToPem(key))}, ${dkimRecord(key)}, ${status}, ${tx.now})
     on conflict do nothing`
 }
 

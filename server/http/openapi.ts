@@ -12,6 +12,7 @@ const apiVersion = '1.0.0'
 
 const tags: Record<string, string> = {
   lists: 'Audiences: newsletters, waitlists and announcement lists',
+  senders: 'Whom a list’s mail is from, and the domain behind it',
   subscribers: 'The people on a list',
   waitlists: 'Lists on which people stand in line: joining, referring, inviting',
   deliveries: 'Who got a post, who did not, and why',
@@ -126,6 +127,7 @@ function describe(operation: Operation, components: Json): Json {
   return {
     operationId: operation.id.replaceAll(/\.(\w)/g, (_dot, letter: string) => letter.toUpperCase()),
     tags: [tagOf(operation)],
+    ...(operation.deprecated ? { deprecated: true } : {}),
     summary: operation.summary,
     description: [operation.description, operation.csv?.about, scopeNote(operation)].filter(Boolean).join('\n\n'),
     'x-scope': operation.scope,

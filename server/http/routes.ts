@@ -94,7 +94,8 @@ export function addOperation(app: FastifyInstance, parts: RouteParts, operation:
     // HEAD would run a whole export to throw it away.
     exposeHeadRoute: fileTypeOf(operation) === null,
     config: { isEnveloped: operation.isEnveloped, ...(operation.isPayable ? { payable: operation.id } : {}) },
-    onRequest: async (request) => {
+    onRequest: async (request, reply) => {
+      if (operation.deprecated) tellSuccessor(services, operation.deprecated, request, reply)
       if (operation.scope === 'none') return
       refuseStranger(request.caller, request.headers.authorization, metadataUrlOf(services.config, operation))
       // Here already, before the body is read.
@@ -102,6 +103,20 @@ export function addOperation(app: FastifyInstance, parts: RouteParts, operation:
     },
     handler: async (request, reply) => answer(services, operation, await run(parts, operation, request, reply), request, reply),
   })
+}
+
+/** RFC 9745: since when, and by what (RFC 8288) it is replaced. */
+function tellSuccessor(
+  { config }: Services,
+  { since, successor }: NonNullable<Operation['deprecated']>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const params = request.params as Record<string, string>
+  const path = successor.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+  reply
+    .header('deprecation', `@${Math.floor(since.getTime() / 1_000)}`)
+    .header('link', `<${config.API_URL}${path}>; rel="successor-version"`)
 }
 
 async function run(parts: RouteParts, operation: Operation, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {

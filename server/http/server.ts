@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import cors from '@fastify/cors'
 import fastify, { type FastifyInstance } from 'fastify'
@@ -20,6 +21,8 @@ export interface ServerParts extends HttpParts {
   /** Pages and other plain routes beside the API. */
   pages: ((app: FastifyInstance) => void)[]
   showError: ShowError
+  /** The address that a request is to be answered at, where its Host says so; null leaves it as it came. */
+  rewriteUrl?(request: IncomingMessage): string | null
 }
 
 declare module 'fastify' {
@@ -52,7 +55,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     // More than a request line can hold: a path too long to be right is not found like any other, with the headers that go with it.
     routerOptions: { maxParamLength: 16_384 },
     // Silence ends a connection; an upload that keeps moving may take as long as it needs.
-    rewriteUrl: rewriteSpace,
+    rewriteUrl: (request) => parts.rewriteUrl?.(request) ?? rewriteSpace(request),
     connectionTimeout: 120_000,
     keepAliveTimeout: 65_000,
     // What still comes over an open connection while we stop is answered as ever, and the connection closed after it.

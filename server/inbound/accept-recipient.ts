@@ -47,11 +47,14 @@ function refusalFor(mailbox: KnownMailbox | null, now: Date): Refusal | null {
   return mailbox.status === 'paused' ? refusals.paused_mailbox : null
 }
 
-/** Of all projects: an address belongs to one of them at most. `name+anything@` is `name@`, unless somebody has just that address. */
+/** Of all projects: an address belongs to one of them at most, and not to one whose domain is another's now. `name+anything@` is `name@`, unless somebody has just that address. */
 const findMailbox = (db: Queryable, key: string) => db.first<KnownMailbox>`
   select mailboxes.status, mailboxes.expires_at
   from mailboxes join projects on projects.id = mailboxes.project_id
   where address_key in (${key}, ${mailboxKeyOf(key)}) and mailboxes.deleted_at is null and projects.deleted_at is null
+    and not exists (
+      select 1 from sender_domains d
+      where d.domain = split_part(address_key, '@', 2) and d.status = 'verified' and d.project_id <> mailboxes.project_id)
   order by address_key = ${key} desc
   limit 1`
 

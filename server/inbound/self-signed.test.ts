@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { connect, createServer } from 'node:tls'
-import { integer, objectId, octetString, time } from './der.ts'
+import { integer, objectId, octetString, time } from '../base/der.ts'
 import { makeSelfSigned } from './self-signed.ts'
 
 const from = new Date('2026-01-02T03:04:05.678Z')

@@ -1,5 +1,18 @@
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
-import { bitString, integer, objectId, octetString, sequence, set, tagged, taggedString, time, utf8String, yes } from './der.ts'
+import {
+  bitString,
+  integer,
+  objectId,
+  octetString,
+  sequence,
+  set,
+  tagged,
+  taggedString,
+  time,
+  toPem,
+  utf8String,
+  yes,
+} from '../base/der.ts'
 
 /**
  * A certificate of our own making (RFC 5280), because Node can read them and not make them. Nobody trusts it, and nobody needs to:
@@ -48,9 +61,3 @@ function extensions(host: string, spki: Buffer): Buffer {
     extension('2.5.29.17', sequence(taggedString(2, Buffer.from(host, 'latin1')))),
   )
 }
-
-const toPem = (label: string, der: Buffer): string =>
-  `-----BEGIN ${label}-----\n${der
-    .toString('base64')
-    .replace(/(.{64})/g, '$1\n')
-    .trimEnd()}\n-----END ${label}-----\n`

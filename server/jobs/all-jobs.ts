@@ -9,7 +9,9 @@ import { pruneOAuth } from '../features/oauth/index.ts'
 import { prunePayments, settlePayments } from '../features/payments/index.ts'
 import { eraseTraces } from '../features/personal-data/index.ts'
 import { purgeProject } from '../features/projects/index.ts'
+import { checkDueDomains } from '../features/senders/index.ts'
 import { pruneSignIns } from '../features/sessions/index.ts'
+import { forgetVisitors } from '../features/sites/index.ts'
 import { mailInvitations, tendWaitlists } from '../features/waitlists/index.ts'
 import { pruneWebhookDeliveries, purgeWebhook } from '../features/webhooks/index.ts'
 import { cleanUp } from './clean-up.ts'
@@ -21,9 +23,11 @@ export const allJobs: Job<never>[] = [
   mailInvitations,
   tendWaitlists,
   failInterrupted,
+  checkDueDomains,
   repairCounters,
   repairContacts,
   pruneSignIns,
+  forgetVisitors,
   purgeProject,
   purgeWebhook,
   pruneWebhookDeliveries,

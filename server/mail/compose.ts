@@ -12,6 +12,8 @@ export interface OutgoingMail {
   html: string | null
   /** Without the angle brackets. */
   message_id: string
+  /** Where bounces come, if not to MAIL_DOMAIN. No part of the message. */
+  return_host?: string
   date: Date
   attachments?: OutgoingAttachment[]
   /** Further fields. Those that the composer writes itself (From, Subject, Content-Type, …) are refused. */

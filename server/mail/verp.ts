@@ -11,6 +11,9 @@ const replyPrefix = 'reply'
 /** The return path of one message to one recipient (variable envelope return path). */
 export const formatVerp = (token: string, host: string): string => `${bouncePrefix}+${token}@${host}`
 
+/** Where mail from a domain of somebody's own comes back to: a name below theirs that leads here, so that SPF vouches for them. */
+export const returnHostOf = (domain: string): string => `bounce.${domain}`
+
 /** The mailto: of List-Unsubscribe (RFC 2369). */
 export const formatUnsubscribeAddress = (token: string, host: string): string => `${unsubscribePrefix}+${token}@${host}`
 

@@ -15,6 +15,7 @@ import { appOperations } from '../features/oauth/index.ts'
 import { personalDataOperations } from '../features/personal-data/index.ts'
 import { postOperations } from '../features/posts/index.ts'
 import { projectOperations } from '../features/projects/index.ts'
+import { senderOperations } from '../features/senders/index.ts'
 import { sessionOperations } from '../features/sessions/index.ts'
 import { statsOperations } from '../features/stats/index.ts'
 import { subscriberOperations } from '../features/subscribers/index.ts'
@@ -31,6 +32,7 @@ export const allOperations: Operation[] = [
   ...subscriberOperations,
   ...waitlistOperations,
   ...postOperations,
+  ...senderOperations,
   ...statsOperations,
   ...contactOperations,
   ...personalDataOperations,

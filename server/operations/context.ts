@@ -8,6 +8,7 @@ import type { BlobStore } from '../blobs/blob-store.ts'
 import type { Database } from '../database/database.ts'
 import type { Signers } from '../delivery/signing-keys.ts'
 import type { Transport } from '../delivery/transports/index.ts'
+import type { Dns } from '../dns/index.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { Compiler } from '../mail/compile/index.ts'
 import type { MailReader } from '../mail/inbound/mail-reader.ts'
@@ -82,6 +83,7 @@ export interface Services {
   blobs: BlobStore
   /** The only way to an address that somebody else has named. */
   guardedFetch: GuardedFetch
+  dns: Dns
 }
 
 /** What an operation's rule may use. It never sees HTTP. */

@@ -32,6 +32,8 @@ interface Contract {
   errors: ErrorCode[]
   /** Largest body in bytes; 1 MiB unless said. */
   bodyLimit?: number
+  /** Another path does the same, and should be used. */
+  deprecated?: { since: Date; successor: `/${string}` }
 }
 
 export interface Input<Params, Query, Body> {

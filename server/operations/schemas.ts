@@ -67,3 +67,14 @@ export const secondsUpTo = (max: number) =>
       .int()
       .max(max, `must be at most ${max}`),
   )
+
+/** A record that somebody is to add to a DNS zone, and whether it has been seen there. */
+export const dnsRecord = z
+  .object({
+    type: z.string().meta({ description: 'TXT, CNAME, MX, …' }),
+    name: z.string().meta({ description: 'The whole name, without a dot at its end' }),
+    value: z.string(),
+    found: z.boolean().meta({ description: 'Whether it was right when it was last looked for' }),
+    purpose: z.string().optional().meta({ description: 'What it is good for' }),
+  })
+  .meta({ id: 'DnsRecord' })

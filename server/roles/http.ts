@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { areCertificatesOurs } from '../features/certificates/index.ts'
 import { apiAudiences, createOAuthAuthenticate } from '../features/oauth/index.ts'
 import { createAuthenticatePayer } from '../features/payments/index.ts'
 import { createAuthenticate } from '../features/tokens/index.ts'
@@ -13,6 +14,7 @@ import { addAppPages } from '../site/account/apps.ts'
 import { addMailboxPages } from '../site/account/mailboxes.ts'
 import { addTeamPages } from '../site/account/team.ts'
 import { addTokenPages } from '../site/account/tokens.ts'
+import { addAcmeChallenges } from '../site/acme-challenge.ts'
 import { addConfirmPages } from '../site/confirm.ts'
 import { addDiscovery } from '../site/discovery.ts'
 import { showError } from '../site/error-page.ts'
@@ -20,7 +22,14 @@ import { addHomePage } from '../site/home.ts'
 import { addInvitePages } from '../site/invite.ts'
 import { addOAuth } from '../site/oauth-endpoints.ts'
 import { addOutbox } from '../site/outbox.ts'
+import { addOwnDataPages } from '../site/own-data.ts'
 import { addPostApprovalPages } from '../site/post-approval.ts'
+import { addPreferencesPages } from '../site/preferences.ts'
+import { addEmbedding } from '../site/public/embed.ts'
+import { createSiteHosts } from '../site/public/hosts.ts'
+import { addLikes } from '../site/public/like.ts'
+import { addPublicSite } from '../site/public/public-site.ts'
+import { addSubscribePages } from '../site/public/subscribe.ts'
 import { addSesHook } from '../site/ses-hook.ts'
 import { addSignInPages } from '../site/sign-in.ts'
 import { addSignInLinkPages } from '../site/sign-in-link.ts'
@@ -28,6 +37,7 @@ import { addTracking } from '../site/tracking.ts'
 import { addUnsubscribePages } from '../site/unsubscribe.ts'
 import { addWaitlistPages } from '../site/waitlist.ts'
 import { addJoinPages } from '../site/waitlist-join.ts'
+import { addHttps } from './https.ts'
 
 /** The API, the reference and the public pages on one port. */
 export async function startHttpRole(
@@ -38,6 +48,7 @@ export async function startHttpRole(
   const rateLimit = startRateLimit({ database, clock, log, limit: config.RATE_LIMIT_PER_MINUTE })
   const byKey = createAuthenticate({ database, clock, log })
   const byOAuth = createOAuthAuthenticate(services, apiAudiences(config))
+  const hosts = createSiteHosts(config, async () => null)
   const app = createServer({
     services,
     operations: allOperations,
@@ -47,11 +58,20 @@ export async function startHttpRole(
     isReady,
     trouble,
     showError,
+    rewriteUrl: (request) => hosts.rewrite(request),
     pages: [
       addReference,
       (scope) => addHomePage(scope, services),
+      (scope) => addAcmeChallenges(scope, services),
       (scope) => addConfirmPages(scope, services),
       (scope) => addUnsubscribePages(scope, services),
+      (scope) => addPreferencesPages(scope, services),
+      (scope) => addOwnDataPages(scope, services),
+      (scope) => hosts.addRoutes(scope),
+      (scope) => addPublicSite(scope, services),
+      (scope) => addSubscribePages(scope, services),
+      (scope) => addEmbedding(scope, services),
+      (scope) => addLikes(scope, services),
       (scope) => addJoinPages(scope, services),
       (scope) => addWaitlistPages(scope, services),
       (scope) => addPostApprovalPages(scope, services),
@@ -72,6 +92,11 @@ export async function startHttpRole(
     ],
   })
   app.addHook('onClose', async () => rateLimit.stop())
+  const https = areCertificatesOurs(config) ? addHttps(app, services) : null
   await app.listen({ port: config.PORT, host: config.HOST })
+  await https?.listen().catch(async (error: unknown) => {
+    await app.close()
+    throw error
+  })
   return app
 }

@@ -1,3 +1,4 @@
+import { startCertificates } from '../features/certificates/index.ts'
 import { startDuePosts, startLookingAfterBroadcasts } from '../features/posts/index.ts'
 import { startFollowingBounces } from '../features/recipients/index.ts'
 import { allJobs } from '../jobs/all-jobs.ts'
@@ -9,6 +10,7 @@ export async function startSchedulerRole(services: Services): Promise<() => Prom
   const due = startDuePosts(services)
   const broadcasts = startLookingAfterBroadcasts(services)
   const bounces = startFollowingBounces(services)
+  const certificates = startCertificates(services)
   // The queue itself is stopped by whoever started it.
-  return () => Promise.all([due.stop(), broadcasts.stop(), bounces.stop()])
+  return () => Promise.all([due.stop(), broadcasts.stop(), bounces.stop(), certificates?.stop()])
 }

@@ -9,7 +9,7 @@ import type { Services } from '../operations/context.ts'
 
 /** Hands queued mail to the transport: single messages, and broadcasts. */
 export async function startSenderRole(
-  services: Omit<Services, 'jobs' | 'compiler' | 'reader' | 'blobs' | 'guardedFetch'>,
+  services: Omit<Services, 'jobs' | 'compiler' | 'reader' | 'blobs' | 'guardedFetch' | 'dns'>,
 ): Promise<() => Promise<unknown>> {
   const { database, clock, log, config, transport, secrets, signers } = services
   const leaseMs = config.LEASE_SECONDS * 1000

@@ -1,8 +1,10 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { html } from '../base/html.ts'
-import { confirmSubscriber, findByConfirmToken } from '../features/subscribers/index.ts'
+import { preferencesUrl } from '../features/preferences/index.ts'
+import { type Confirmation, confirmSubscriber, findByConfirmToken } from '../features/subscribers/index.ts'
 import { viewOf, type WaitlistView } from '../features/waitlists/index.ts'
 import type { Services } from '../operations/context.ts'
+import { sendListPage } from './list-page.ts'
 import { sendPage } from './page.ts'
 import { placeOf } from './waitlist.ts'
 
@@ -18,23 +20,22 @@ export function addConfirmPages(app: FastifyInstance, services: Services): void 
     const found = await findByConfirmToken(services, request.params.token)
     if (!found) return sendPage(reply, 404, 'Link not valid', unknownLink)
     const { list, subscriber } = found
-    if (subscriber.status === 'active') return sendPage(reply, 200, list.name, confirmed(await viewOf(services, list, subscriber)))
-    if (subscriber.status !== 'pending') return sendPage(reply, 410, list.name, withdrawn(list.name))
-    return sendPage(
-      reply,
-      200,
-      `Confirm: ${list.name}`,
-      html`${list.type === 'waitlist' ? joining(list.name, subscriber.email) : subscribing(list.name, subscriber.email)}
-<p class="soft">You did not ask for this? Close the page: without the button, nothing happens.</p>`,
-    )
+    if (subscriber.status !== 'pending') return sendOutcome(services, reply, found)
+    const content = html`${list.type === 'waitlist' ? joining(list.name, subscriber.email) : subscribing(list.name, subscriber.email)}
+<p class="soft">You did not ask for this? Close the page: without the button, nothing happens.</p>`
+    return sendListPage(reply, { list, title: `Confirm: ${list.name}`, content })
   })
 
   app.post<{ Params: { token: string } }>(path, async (request, reply) => {
     const done = await confirmSubscriber(services, request.params.token)
-    if (!done) return sendPage(reply, 404, 'Link not valid', unknownLink)
-    if (done.subscriber.status !== 'active') return sendPage(reply, 410, done.list.name, withdrawn(done.list.name))
-    return sendPage(reply, 200, done.list.name, confirmed(await viewOf(services, done.list, done.subscriber)))
+    return done ? sendOutcome(services, reply, done) : sendPage(reply, 404, 'Link not valid', unknownLink)
   })
+}
+
+async function sendOutcome(services: Services, reply: FastifyReply, { list, subscriber }: Confirmation): Promise<FastifyReply> {
+  if (subscriber.status !== 'active') return sendListPage(reply, { list, status: 410, title: list.name, content: withdrawn(list.name) })
+  const view = await viewOf(services, list, subscriber)
+  return sendListPage(reply, { list, title: list.name, content: confirmed(view, preferencesUrl(services, subscriber)) })
 }
 
 const unknownLink = html`<h1>This link is not valid</h1><p>It may have been cut off on its way. Copy the whole link from the mail, or subscribe once more to get a new one.</p>`
@@ -44,10 +45,11 @@ const subscribing = (name: string, email: string | null) =>
 const joining = (name: string, email: string | null) =>
   html`<h1>Confirm your place</h1><p>Press the button, and <strong>${email}</strong> is on the waitlist of <strong>${name}</strong>.</p>
 <form method="post"><button>Yes, this is me</button></form>`
-const confirmed = (view: WaitlistView) =>
+const confirmed = (view: WaitlistView, preferences: string) =>
   view.standing
     ? html`<h1>You are on the waitlist</h1><p><strong>${view.list.name}</strong>: we write to you when it is your turn.</p>${placeOf(view)}
 <p><a href="${view.standing.status_url}">Keep this link: it shows where you stand.</a></p>`
-    : html`<h1>You are subscribed</h1><p><strong>${view.list.name}</strong> will come to your inbox. You can leave at any time with the link in each mail.</p>`
+    : html`<h1>You are subscribed</h1><p><strong>${view.list.name}</strong> will come to your inbox. You can leave at any time with the link in each mail.</p>
+${view.list.welcome_message ? html`<p class="lead">${view.list.welcome_message}</p>` : null}<p><a href="${preferences}">Choose what you get</a></p>`
 const withdrawn = (name: string) =>
   html`<h1>This subscription has ended</h1><p>You left <strong>${name}</strong> after this link was sent. To come back, subscribe once more.</p>`

@@ -6,6 +6,15 @@ const maxBytes = 16 * 1024
 
 /** Lets the routes of this scope read HTML forms, and refuses what another site's page posts. For pages that act for who is signed in. */
 export function acceptForms(app: FastifyInstance, config: Pick<Config, 'AUTH_URL' | 'PUBLIC_URL'>): void {
+  readForms(app)
+  const own = new Set([config.AUTH_URL, config.PUBLIC_URL].map((url) => new URL(url).origin))
+  app.addHook('onRequest', async (request) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') refuseOtherSites(request, own)
+  })
+}
+
+/** Forms from anywhere: each route says itself whom it listens to. */
+export function readForms(app: FastifyInstance): void {
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'string', bodyLimit: maxBytes },
@@ -16,16 +25,20 @@ export function acceptForms(app: FastifyInstance, config: Pick<Config, 'AUTH_URL
       return fields
     },
   )
-  const own = new Set([config.AUTH_URL, config.PUBLIC_URL].map((url) => new URL(url).origin))
-  app.addHook('onRequest', async (request) => {
-    if (request.method !== 'GET' && request.method !== 'HEAD') refuseOtherSites(request, own)
-  })
 }
 
-/** Every browser says where a POST comes from; cookies are Lax besides. What is no browser has nobody's cookies to misuse. */
-function refuseOtherSites({ headers: { origin, 'sec-fetch-site': site } }: FastifyRequest, own: Set<string>): void {
-  const isOwn = origin === undefined ? site === undefined || site === 'same-origin' || site === 'none' : own.has(origin)
-  if (!isOwn) throw new ApiError('forbidden', 'This form was sent from another site. Open the page here and try again.')
+function refuseOtherSites(request: FastifyRequest, own: ReadonlySet<string>): void {
+  if (!isFromHere(request, own)) throw new ApiError('forbidden', 'This form was sent from another site. Open the page here and try again.')
+}
+
+/**
+ * Every browser says where a POST comes from; cookies are Lax besides. What is no browser has nobody's cookies to misuse. A site of a list has
+ * a host of its own: what comes from the host that it goes to comes from here.
+ */
+export function isFromHere({ headers }: FastifyRequest, own: ReadonlySet<string> = new Set()): boolean {
+  const { origin, host, 'sec-fetch-site': site } = headers
+  if (origin === undefined) return site === undefined || site === 'same-origin' || site === 'none'
+  return own.has(origin) || (host !== undefined && URL.parse(origin)?.host === host.toLowerCase())
 }
 
 /** The field of a posted form, trimmed; '' when it is missing. */

@@ -7,7 +7,9 @@ import { findHurdle, type Joined, join, remind } from '../features/waitlists/ind
 import type { Services } from '../operations/context.ts'
 import { email } from '../operations/schemas.ts'
 import { acceptForms, fieldOf } from './forms.ts'
+import { sendListPage } from './list-page.ts'
 import { sendPage } from './page.ts'
+import { emptyField, isTimely, isTrapped, stampOf } from './public/traps.ts'
 
 /**
  * Where people join a list, a waitlist above all. The answer is the same whether or not the address is on the list: what is so is told to
@@ -22,7 +24,7 @@ export function addJoinPages(app: FastifyInstance, services: Services): void {
     if (!list) return sendPage(reply, 404, 'Not found', unknownList)
     const { ref } = request.query
     const hurdle = await findHurdle(services, list)
-    if (hurdle) return sendPage(reply, 200, list.name, hurdles[hurdle](list))
+    if (hurdle) return sendListPage(reply, { list, title: list.name, content: hurdles[hurdle](list) })
     return sendForm(services, reply, { list, ref: typeof ref === 'string' ? ref : '' })
   })
 
@@ -30,7 +32,7 @@ export function addJoinPages(app: FastifyInstance, services: Services): void {
     const list = await findListBySubdomain(services.database, request.params.subdomain)
     if (!list) return sendPage(reply, 404, 'Not found', unknownList)
     const form = { list, ref: fieldOf(request, 'ref'), typed: fieldOf(request, 'email') }
-    if (fieldOf(request, 'website') !== '') return sendPage(reply, 200, list.name, checkMail(list))
+    if (isTrapped(request)) return sendListPage(reply, { list, title: list.name, content: checkMail(list) })
     if (!isTimely(services, fieldOf(request, 'shown')))
       return sendForm(services, reply, { ...form, status: 422, problem: 'Please press the button once more.' })
     const parsed = email.safeParse(form.typed)
@@ -40,7 +42,9 @@ export function addJoinPages(app: FastifyInstance, services: Services): void {
       const hurdle = await findHurdle(services, list)
       const joined = await joinByForm(services, request, { ...form, address: parsed.data })
       // Said to those who are on the list as well: they hear of it by mail.
-      return hurdle ? sendPage(reply, 200, list.name, hurdles[hurdle](list)) : sendOutcome(services, reply, { ...form, joined })
+      return hurdle
+        ? sendListPage(reply, { list, title: list.name, content: hurdles[hurdle](list) })
+        : sendOutcome(services, reply, { ...form, joined })
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       reply.headers(error.headers)
@@ -83,43 +87,22 @@ function sendOutcome(services: Services, reply: FastifyReply, { joined, ...form 
       status: 422,
       problem: 'Please use an address that you keep: this one is thrown away soon.',
     })
-  if (reason === 'closed' || reason === 'full') return sendPage(reply, 200, list.name, hurdles[reason](list))
-  return sendPage(reply, 200, list.name, checkMail(list))
-}
-
-const quickestMs = 1_500
-const longestMs = 24 * 3_600_000
-
-const stampOf = ({ secrets, clock }: Services): string => {
-  const time = Buffer.alloc(8)
-  time.writeBigUInt64BE(BigInt(clock.now().getTime()))
-  return secrets.sign('join_form', time)
-}
-
-/** Nobody reads and types that fast, and nobody thinks about it for days. */
-function isTimely({ secrets, clock }: Services, stamp: string): boolean {
-  const time = secrets.verify('join_form', stamp)
-  if (time?.length !== 8) return false
-  const age = clock.now().getTime() - Number(time.readBigUInt64BE())
-  return age >= quickestMs && age <= longestMs
+  if (reason === 'closed' || reason === 'full') return sendListPage(reply, { list, title: list.name, content: hurdles[reason](list) })
+  return sendListPage(reply, { list, title: list.name, content: checkMail(list) })
 }
 
 function sendForm(services: Services, reply: FastifyReply, form: Form): FastifyReply {
   const { list, ref, typed = '', status = 200, problem } = form
   const words = wordsOf(list)
   const wrong = problem === undefined ? null : html`<p class="wrong" role="alert">${problem}</p>`
-  return sendPage(
-    reply,
-    status,
-    `${words.title}: ${list.name}`,
-    html`<h1>${list.name}</h1>${list.description ? html`<p>${list.description}</p>` : null}${wrong}
+  const content = html`<h1>${list.name}</h1>${list.description ? html`<p>${list.description}</p>` : null}${wrong}
 <form method="post"><input type="hidden" name="ref" value="${ref.slice(0, 100)}"><input type="hidden" name="shown" value="${stampOf(services)}">
-<label for="email">Your e-mail address</label><input type="text" id="email" name="email" inputmode="email" autocomplete="email" autocapitalize="off" spellcheck="false" required value="${typed.slice(0, 254)}">
-<label for="name">Your name, if you like</label><input type="text" id="name" name="name" autocomplete="name" maxlength="200">
-<p hidden><label for="website">Leave this empty</label><input type="text" id="website" name="website" tabindex="-1" autocomplete="off"></p>
+<p><label for="email">Your e-mail address</label><input type="text" id="email" name="email" inputmode="email" autocomplete="email" autocapitalize="off" spellcheck="false" required value="${typed.slice(0, 254)}"></p>
+<p><label for="name">Your name, if you like</label><input type="text" id="name" name="name" autocomplete="name" maxlength="200"></p>
+${emptyField()}
 <button>${words.button}</button></form>
-<p class="soft">You get a mail with a link. Without pressing the button behind it you hear nothing more from us.</p>`,
-  )
+<p class="soft">You get a mail with a link. Without pressing the button behind it you hear nothing more from us.</p>`
+  return sendListPage(reply, { list, status, title: `${words.title}: ${list.name}`, content })
 }
 
 const wordsOf = ({ type }: ListRow) =>

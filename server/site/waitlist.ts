@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { type Html, html } from '../base/html.ts'
 import { acceptInvitation, findInvitation, findWaitlistView, leaveWaitlist, type WaitlistView } from '../features/waitlists/index.ts'
 import type { Services } from '../operations/context.ts'
+import { sendListPage } from './list-page.ts'
 import { sendPage } from './page.ts'
 
 const maxBytes = 16 * 1024
@@ -22,37 +23,34 @@ export function addWaitlistPages(app: FastifyInstance, services: Services): void
   app.get<WithToken>('/w/:token', async (request, reply) => {
     const view = await findWaitlistView(services, request.params.token)
     if (!view) return sendPage(reply, 404, 'Link not valid', unknownLink)
-    return sendPage(reply, 200, view.list.name, statusOf(view))
+    return sendListPage(reply, { list: view.list, title: view.list.name, content: statusOf(view) })
   })
 
   app.post<WithToken>('/w/:token', { config: { isCounted: false } }, async (request, reply) => {
     await leaveWaitlist(services, request.params.token)
     const view = await findWaitlistView(services, request.params.token)
     if (!view) return sendPage(reply, 404, 'Link not valid', unknownLink)
-    return sendPage(reply, 200, view.list.name, left(view))
+    return sendListPage(reply, { list: view.list, title: view.list.name, content: left(view) })
   })
 
   app.get<WithToken>('/invited/:token', async (request, reply) => {
     const invitation = await findInvitation(services, request.params.token)
     if (!invitation) return sendPage(reply, 404, 'Link not valid', unknownLink)
     const { list, status } = invitation
-    if (status === 'accepted') return sendPage(reply, 200, list.name, accepted(list.name))
-    if (status !== 'invited') return sendPage(reply, 410, list.name, ended(list.name))
-    return sendPage(
-      reply,
-      200,
-      list.name,
-      html`<h1>You are invited</h1><p>Your turn has come: <strong>${list.name}</strong> has a place for <strong>${invitation.email}</strong>.</p>
+    if (status === 'accepted') return sendListPage(reply, { list, title: list.name, content: accepted(list.name) })
+    if (status !== 'invited') return sendListPage(reply, { list, status: 410, title: list.name, content: ended(list.name) })
+    const content = html`<h1>You are invited</h1><p>Your turn has come: <strong>${list.name}</strong> has a place for <strong>${invitation.email}</strong>.</p>
 <form method="post"><button>Accept the invitation</button></form>
-<p class="soft">You changed your mind? Close the page: without the button, nothing happens.</p>`,
-    )
+<p class="soft">You changed your mind? Close the page: without the button, nothing happens.</p>`
+    return sendListPage(reply, { list, title: list.name, content })
   })
 
   app.post<WithToken>('/invited/:token', async (request, reply) => {
     const done = await acceptInvitation(services, request.params.token)
     if (!done) return sendPage(reply, 404, 'Link not valid', unknownLink)
-    if (done.status !== 'accepted') return sendPage(reply, 410, done.list.name, ended(done.list.name))
-    return sendPage(reply, 200, done.list.name, accepted(done.list.name))
+    if (done.status !== 'accepted')
+      return sendListPage(reply, { list: done.list, status: 410, title: done.list.name, content: ended(done.list.name) })
+    return sendListPage(reply, { list: done.list, title: done.list.name, content: accepted(done.list.name) })
   })
 }
 

@@ -1,6 +1,6 @@
-import { createSocket } from 'node:dgram'
+import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 
 /** What a name has. A name that is not there does not exist (NXDOMAIN); a type that is not there is an empty answer. */
 export interface DnsName {
@@ -8,10 +8,17 @@ export interface DnsName {
   A?: string[]
   AAAA?: string[]
   TXT?: string[]
+  NS?: string[]
+  /** `0 issue letsencrypt.org`, as zone files write it, without the quotes. */
+  CAA?: string[]
+  /** Seconds; a minute, unless said. */
+  ttl?: number
+  /** Replies by UDP break off: it has to be asked by TCP. */
+  isLong?: boolean
   /** What has it has nothing else. The answer holds the whole chain, as that of a resolver does. */
   CNAME?: string
   /** In place of any answer. */
-  fails?: 'SERVFAIL' | 'silence'
+  fails?: 'SERVFAIL' | 'REFUSED' | 'silence'
 }
 
 export interface DnsPeer {
@@ -24,46 +31,76 @@ export interface DnsPeer {
   close(): Promise<void>
 }
 
-const types = { A: 1, MX: 15, TXT: 16, AAAA: 28 } as const
+const types = { A: 1, NS: 2, MX: 15, TXT: 16, AAAA: 28, CAA: 257 } as const
 const cname = 5
 type RecordType = keyof typeof types
 
-/** A DNS server on UDP (RFC 1035) that knows a few names. */
-export async function startDnsPeer(names: Record<string, DnsName>): Promise<DnsPeer> {
-  const socket = createSocket('udp4')
+interface Place {
+  /** Another address of this machine: `127.0.0.2` beside `127.0.0.1`, at the same port. */
+  host?: string
+  port?: number
+}
+
+/** A DNS server on UDP and TCP (RFC 1035) that knows a few names. */
+export async function startDnsPeer(names: Record<string, DnsName>, { host = '127.0.0.1', port = 0 }: Place = {}): Promise<DnsPeer> {
   const asked: string[] = []
-  const peer: DnsPeer = {
-    address: '',
-    names,
-    asked,
-    close: async () => {
-      socket.close()
-      await once(socket, 'close')
-    },
-  }
+  const peer: DnsPeer = { address: '', names, asked, close: async () => {} }
+  const { socket, server } = await listenAt(host, port)
   socket.on('message', (query, from) => {
-    const answer = answerTo(query, peer)
+    const answer = answerTo(query, peer, 'udp')
     if (answer) socket.send(answer, from.port, from.address)
   })
-  socket.bind(0, '127.0.0.1')
-  await once(socket, 'listening')
-  peer.address = `127.0.0.1:${(socket.address() as AddressInfo).port}`
+  server.on('connection', (connection) => {
+    connection.on('error', () => {})
+    // A question comes in one piece from this machine.
+    connection.on('data', (bytes) => {
+      const answer = answerTo(bytes.subarray(2), peer, 'tcp')
+      const length = Buffer.alloc(2)
+      length.writeUInt16BE(answer?.length ?? 0)
+      if (answer) connection.end(Buffer.concat([length, answer]))
+    })
+  })
+  peer.address = `${host}:${(socket.address() as AddressInfo).port}`
+  peer.close = async () => {
+    socket.close()
+    server.close()
+    await once(socket, 'close')
+  }
   return peer
 }
 
-function answerTo(query: Buffer, { names, asked }: DnsPeer): Buffer | null {
+/** One number for both; the system gives one that is free for the first, and the second may find it taken. */
+async function listenAt(host: string, port: number): Promise<{ socket: Socket; server: Server }> {
+  for (let tries = 20; ; tries--) {
+    const socket = createSocket('udp4')
+    const server = createServer()
+    socket.bind(port, host)
+    await once(socket, 'listening')
+    try {
+      server.listen((socket.address() as AddressInfo).port, host)
+      await once(server, 'listening')
+      return { socket, server }
+    } catch (error) {
+      socket.close()
+      if (port !== 0 || tries === 0) throw error
+    }
+  }
+}
+
+function answerTo(query: Buffer, { names, asked }: DnsPeer, by: 'udp' | 'tcp'): Buffer | null {
   const { name, end } = nameAt(query, 12)
   const number = query.readUInt16BE(end)
-  const type = (Object.keys(types) as RecordType[]).find((known) => types[known] === number)
+  const type = number === cname ? 'CNAME' : (Object.keys(types) as RecordType[]).find((known) => types[known] === number)
   asked.push(`${type ?? number} ${name}`)
   const known = names[name.toLowerCase()]
   if (known?.fails === 'silence') return null
-  const records = type ? recordsOf(names, name, type) : []
-  const code = known?.fails === 'SERVFAIL' ? 2 : known ? 0 : 3
+  const isCut = known?.isLong === true && by === 'udp'
+  const records = type && !isCut && !known?.fails ? recordsOf(names, name, type) : []
+  const code = known?.fails === 'SERVFAIL' ? 2 : known?.fails === 'REFUSED' ? 5 : known ? 0 : 3
   const header = Buffer.alloc(12)
   query.copy(header, 0, 0, 2)
   // A response, recursion desired and available.
-  header.writeUInt16BE(0x8180 | code, 2)
+  header.writeUInt16BE(0x8180 | (isCut ? 0x0200 : 0) | code, 2)
   header.writeUInt16BE(1, 4)
   header.writeUInt16BE(records.length, 6)
   return Buffer.concat([header, query.subarray(12, end + 4), ...records])
@@ -80,18 +117,22 @@ function nameAt(bytes: Buffer, start: number): { name: string; end: number } {
   return { name: labels.join('.'), end: at + 1 }
 }
 
-function recordsOf(names: DnsPeer['names'], name: string, type: RecordType): Buffer[] {
+function recordsOf(names: DnsPeer['names'], name: string, type: RecordType | 'CNAME'): Buffer[] {
   const known = names[name.toLowerCase()]
-  if (known?.CNAME) return [recordOf(name, cname, nameBytes(known.CNAME)), ...recordsOf(names, known.CNAME, type)]
-  return (known?.[type] ?? []).map((value) => recordOf(name, types[type], dataOf(type, value)))
+  const place = { name, ttl: known?.ttl ?? 60 }
+  if (known?.CNAME) {
+    const alias = recordOf(place, cname, nameBytes(known.CNAME))
+    return type === 'CNAME' ? [alias] : [alias, ...recordsOf(names, known.CNAME, type)]
+  }
+  if (type === 'CNAME') return []
+  return (known?.[type] ?? []).map((value) => recordOf(place, types[type], dataOf(type, value)))
 }
 
-/** One record, good for a minute. */
-function recordOf(name: string, type: number, data: Buffer): Buffer {
+function recordOf({ name, ttl }: { name: string; ttl: number }, type: number, data: Buffer): Buffer {
   const head = Buffer.alloc(10)
   head.writeUInt16BE(type, 0)
   head.writeUInt16BE(1, 2)
-  head.writeUInt32BE(60, 4)
+  head.writeUInt32BE(ttl, 4)
   head.writeUInt16BE(data.length, 8)
   return Buffer.concat([nameBytes(name), head, data])
 }
@@ -104,9 +145,16 @@ function dataOf(type: RecordType, value: string | [number, string]): Buffer {
   }
   if (type === 'A') return Buffer.from(value.split('.').map(Number))
   if (type === 'AAAA') return addressBytes(value)
+  if (type === 'NS') return nameBytes(value)
+  if (type === 'CAA') return caaBytes(value)
   // A text is a row of strings of at most 255 octets (RFC 1035 section 3.3.14): a key of RSA needs two.
   const strings = value.match(/.{1,255}/gs) ?? ['']
   return Buffer.concat(strings.flatMap((string) => [Buffer.from([string.length]), Buffer.from(string, 'latin1')]))
+}
+
+function caaBytes(written: string): Buffer {
+  const [flags = '0', tag = '', ...value] = written.split(' ')
+  return Buffer.concat([Buffer.of(Number(flags), tag.length), Buffer.from(`${tag}${value.join(' ')}`)])
 }
 
 const nameBytes = (name: string): Buffer =>

@@ -168,6 +168,8 @@ const refusedExamples: Record<string, number> = {
   'posts.resume': 422,
   'posts.abort': 422,
   'deliveries.retry': 422,
+  // The fixture's list has the default sender.
+  'senders.rotate': 422,
   // The fixture's delivery is a test.
   'webhooks.replay_delivery': 422,
 }

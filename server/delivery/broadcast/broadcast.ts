@@ -27,6 +27,7 @@ export interface BroadcastRow extends BroadcastKey {
   is_expanded: boolean
   /** How many that failed are to be queued again; 0 while those are to be found who never were. */
   retry_left: number
+  created_at: Date
 }
 
 export interface Claimed {

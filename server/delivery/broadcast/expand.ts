@@ -45,11 +45,15 @@ async function addPeople(tx: Transaction, broadcast: BroadcastRow): Promise<void
     where project_id = ${broadcast.project_id} and id = ${broadcast.id}`
 }
 
-/** Who joined after the press has a greater number, by no clock; who has left since is not active any more. */
-const nextPeople = (tx: Transaction, { project_id, list_id, activation, expanded_to }: BroadcastRow, limit: number) => tx.many<Recipient>`
+/** Who joined after the press has a greater number, by no clock; who has left since is not active any more; who pauses is passed over. */
+const nextPeople = (
+  tx: Transaction,
+  { project_id, list_id, activation, expanded_to, created_at }: BroadcastRow,
+  limit: number,
+) => tx.many<Recipient>`
   select id, contact_id, email, name from subscribers
   where project_id = ${project_id} and list_id = ${list_id} and status = 'active' and activation < ${activation} and email is not null
-    and id > ${expanded_to ?? beforeAll}
+    and (paused_until is null or paused_until <= ${created_at}) and id > ${expanded_to ?? beforeAll}
   order by id limit ${limit}`
 
 const insertDeliveries = (tx: Transaction, { project_id, id }: BroadcastRow, people: Recipient[]) => tx.run`

@@ -1,6 +1,7 @@
 import type { Transaction } from '../../database/database.ts'
 import { joinInterests } from '../../events/interests.ts'
 import { publish } from '../../events/publish.ts'
+import { moveCertificates } from '../certificates/index.ts'
 import { groupEventData } from '../contact-groups/contact-group.ts'
 import { findList } from '../lists/index.ts'
 import { toListDetail } from '../lists/list.ts'
@@ -19,6 +20,8 @@ import {
   moveMailboxes,
   movePosts,
 } from './merge-queries.ts'
+
+import { moveSenders } from './move-senders.ts'
 
 /** What becomes of each table that belongs to a project. A test holds this against the database: a new table cannot be forgotten. */
 export const tablesOfProject: Record<string, 'moves' | 'joins' | 'stays'> = {
@@ -49,6 +52,7 @@ export const tablesOfProject: Record<string, 'moves' | 'joins' | 'stays'> = {
   webhooks: 'moves',
   webhook_deliveries: 'moves',
   webhook_queues: 'moves',
+  certificates: 'moves',
   // Both sides may have a row of the same key.
   contacts: 'joins',
   project_counters: 'joins',
@@ -58,8 +62,13 @@ export const tablesOfProject: Record<string, 'moves' | 'joins' | 'stays'> = {
   usage_periods: 'joins',
   idempotency_keys: 'joins',
   event_interests: 'joins',
+  sender_domains: 'joins',
+  dkim_keys: 'joins',
+  warm_ups: 'joins',
   // What happened, happened there.
   list_joins: 'stays',
+  post_views: 'stays',
+  post_likes: 'stays',
   events: 'stays',
   audit_log: 'stays',
   agent_registrations: 'stays',
@@ -68,15 +77,13 @@ export const tablesOfProject: Record<string, 'moves' | 'joins' | 'stays'> = {
   invites: 'stays',
   oauth_grants: 'stays',
   billing_accounts: 'stays',
-  // A domain is verified by whoever has it.
-  dkim_keys: 'stays',
-  warm_ups: 'stays',
 }
 
 /** Can be done again: whatever is there moves. Mailboxes, groups and lists that arrive are told of, as if they had been made there. */
 export async function moveThings(tx: Transaction, move: Move): Promise<void> {
   const mailboxes = await moveMailboxes(tx, move)
   const lists = await moveLists(tx, move)
+  await moveSenders(tx, move)
   await movePosts(tx, move)
   await joinContacts(tx, move)
   const groups = await joinContactGroups(tx, move)
@@ -87,6 +94,7 @@ export async function moveThings(tx: Transaction, move: Move): Promise<void> {
   await joinUsage(tx, move)
   await joinInterests(tx, move)
   await moveWebhooks(tx, move)
+  await moveCertificates(tx, move)
   for (const mailbox of mailboxes)
     await publish(tx, move.to, 'mailbox.created', { mailbox_id: mailbox.id, mailbox: toMailboxDetail(mailbox) })
   for (const { group, is_new } of groups)

@@ -15,6 +15,8 @@ import { type Parentage, threadBegunBy } from './threading.ts'
 /** One mail from one mailbox, before anything is booked for it. */
 export interface Draft extends Parentage {
   mailbox: MailboxRow
+  /** Where bounces come, if not to MAIL_DOMAIN: the mailbox is at a domain of the project's own. */
+  return_host?: string
   /** Null when nobody has looked yet. */
   hindrances: Hindrances | null
   to: { address: string; key: string }
@@ -63,7 +65,8 @@ export async function bookOnce(context: Context, { operation, draft, key }: Book
   return { email, receipt }
 }
 
-function emailOf({ caller, config }: Context, { mailbox, hindrances: _, to, text, html, ...rest }: Draft, id: EmailId): UnbookedEmail {
+function emailOf({ caller, config }: Context, draft: Draft, id: EmailId): UnbookedEmail {
+  const { mailbox, return_host, hindrances: _, to, text, html, ...rest } = draft
   return {
     ...rest,
     thread_id: rest.thread_id ?? threadBegunBy(id),
@@ -76,9 +79,11 @@ function emailOf({ caller, config }: Context, { mailbox, hindrances: _, to, text
     to_key: to.key,
     text_body: text,
     html_body: html,
-    provider_message_id: `${formatId('eml', id)}@${config.MAIL_DOMAIN}`,
+    provider_message_id: `${formatId('eml', id)}@${return_host === undefined ? config.MAIL_DOMAIN : domainOf(mailbox.address)}`,
   }
 }
+
+const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
 
 /** A hundred of them are still a statement of a few megabytes. Longer ones go alone. */
 const mostLetters = 50_000

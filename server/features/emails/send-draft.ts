@@ -98,6 +98,7 @@ const recordOf = async ({ database, caller }: Context, id: string): Promise<Emai
 
 interface Booked {
   mailbox: MailboxRow
+  returnHost: string | undefined
   email: EmailRow
   receipt: string | null
 }
@@ -105,13 +106,13 @@ interface Booked {
 async function book(context: Context, { operation, toField, prepare }: Request, key: HeldKey): Promise<Booked> {
   const draft = await prepare()
   await refuseHindered(context, draft, toField)
-  return { mailbox: draft.mailbox, ...(await bookOnce(context, { operation, draft, key })) }
+  return { mailbox: draft.mailbox, returnHost: draft.return_host, ...(await bookOnce(context, { operation, draft, key })) }
 }
 
-async function sendAndSettle(context: Context, { mailbox, email: booked }: Booked, key: HeldKey): Promise<EmailRow> {
+async function sendAndSettle(context: Context, { mailbox, returnHost, email: booked }: Booked, key: HeldKey): Promise<EmailRow> {
   const { secrets, config } = context
   const { project_id, id } = booked
-  const returnPath = returnPathOf({ secrets, mailDomain: config.MAIL_DOMAIN }, { kind: 'email', project_id, id })
+  const returnPath = returnPathOf({ secrets, mailDomain: config.MAIL_DOMAIN, returnHost }, { kind: 'email', project_id, id })
   const outcome = await sendNow(context, mailOf(mailbox, booked), returnPath)
   if (outcome.kind !== 'delivered') {
     const isRepeatable = context.request.idempotency_key !== null

@@ -3,8 +3,9 @@ import type { MailboxId } from '../../base/ids.ts'
 import { oneForEach } from '../../base/one-for-each.ts'
 import { together } from '../../base/together.ts'
 import { type Database, isConnectionLoss } from '../../database/database.ts'
+import { returnHostOf } from '../../mail/verp.ts'
 import type { Caller, Context } from '../../operations/context.ts'
-import { findMailbox, type MailboxRow } from '../mailboxes/index.ts'
+import { findMailbox, findOwnDomain, isOwnDomain, type MailboxRow } from '../mailboxes/index.ts'
 import { stateOf } from '../mailboxes/mailbox.ts'
 import type { Draft } from './book-email.ts'
 import type { NewEmail } from './email.ts'
@@ -14,7 +15,7 @@ import { type Asked, findSenders, type Sender } from './email-batch-queries.ts'
 export async function findSendingMailbox(
   context: Context,
   { from, to }: Pick<NewEmail, 'from' | 'to'>,
-): Promise<Pick<Draft, keyof Sender>> {
+): Promise<Pick<Draft, keyof Sender | 'return_host'>> {
   const { caller, clock } = context
   const bound = boundMailboxOf(caller)
   const own = bound ?? caller.agent_mailbox_id
@@ -24,7 +25,25 @@ export async function findSendingMailbox(
     throw new ApiError('forbidden', 'from: this key sends from its own mailbox only. Leave from out, or use a key with the scope "send".')
   if (!sender) throw invalid('from', 'names no mailbox of this project. GET /lists shows each list’s mailbox_address.')
   refuseInactive(sender.mailbox, 'from', clock.now())
-  return sender
+  return { ...sender, ...(await wayBackOf(context, sender.mailbox, 'from')) }
+}
+
+/** What bounces come back to, of a mailbox at a domain of the project's own; such a one sends while that is verified. */
+export async function wayBackOf(
+  { config, database, caller }: Pick<Context, 'config' | 'database' | 'caller'>,
+  { address }: MailboxRow,
+  field: string,
+): Promise<Pick<Draft, 'return_host'>> {
+  const domain = address.slice(address.lastIndexOf('@') + 1)
+  if (isOwnDomain(config, domain)) return {}
+  const own = await findOwnDomain(database, caller.project_id, domain)
+  if (!own) return {}
+  if (!own.is_verified)
+    throw invalid(
+      field,
+      `is at ${domain}, which is not verified now: receivers would take the mail for forged. GET /lists/{listId}/sender tells why`,
+    )
+  return { return_host: returnHostOf(domain) }
 }
 
 async function findById({ database, caller }: Context, id: MailboxId): Promise<Pick<Draft, keyof Sender> | null> {

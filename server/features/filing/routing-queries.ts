@@ -10,9 +10,11 @@ const homes = sql`
   join projects p on p.id = m.project_id and p.deleted_at is null
   left join lists l on l.project_id = m.project_id and l.mailbox_id = m.id and l.deleted_at is null`
 
-/** Of all projects: an address belongs to one of them at most. Paused or ended ones as well: the mail was accepted before. */
+/** Of all projects: an address belongs to one of them at most, and not to one whose domain is another's now. Paused or ended ones as well: the mail was accepted before. */
 export const findHomes = (db: Queryable, address_keys: string[]) => db.many<HomeMailbox>`
-  ${homes} where m.address_key = any(${address_keys}::text[]) and m.deleted_at is null`
+  ${homes} where m.address_key = any(${address_keys}::text[]) and m.deleted_at is null and not exists (
+    select 1 from sender_domains d
+    where d.domain = split_part(m.address_key, '@', 2) and d.status = 'verified' and d.project_id <> m.project_id)`
 
 /** The mailbox that a mail of ours was sent from. The program's own mails have none. */
 export const findHomeOf = (db: Queryable, { kind, project_id, id }: MailKey) => db.first<HomeMailbox>`

@@ -2,7 +2,7 @@ import { ApiError } from '../../base/errors.ts'
 import { formatId, type MailboxId } from '../../base/ids.ts'
 import type { Context } from '../../operations/context.ts'
 import { Answer, defineOperation } from '../../operations/define-operation.ts'
-import { boundMailboxOf, type Draft, newThread, refuseInactive, replyTo, sendDraft } from '../emails/index.ts'
+import { boundMailboxOf, type Draft, newThread, refuseInactive, replyTo, sendDraft, wayBackOf } from '../emails/index.ts'
 import { reachMailbox } from '../mailboxes/index.ts'
 import { InboxEmailDetail, InboxParams, type InboxRow, NewInboxEmail, toInboxDetail } from './inbox-email.ts'
 import { findInboxEmail, findParent } from './inbox-queries.ts'
@@ -59,6 +59,7 @@ async function draftOf(context: Context, mailbox_id: MailboxId, body: NewInboxEm
   refuseInactive(mailbox, 'mailbox', context.clock.now())
   return {
     mailbox,
+    ...(await wayBackOf(context, mailbox, 'mailbox')),
     hindrances: null,
     to: body.to_address,
     reply_to: null,

@@ -8,8 +8,19 @@ import { updateList } from './update-list.ts'
 
 export const listOperations: Operation[] = [listLists, createList, getList, updateList, deleteList, getListActivity]
 
-export { ListDetail, type ListRow, UnderListParams } from './list.ts'
+export { isSenderLost, ListDetail, type ListRow, senderOf, toListDetail, UnderListParams } from './list.ts'
 export { changeCounts } from './list-counters.ts'
-export { findList, findListBySubdomain, findListOfAnyProject, findListType, holdList, type ListKey, listExists } from './list-queries.ts'
+export {
+  findList,
+  findListBySubdomain,
+  findListOfAnyProject,
+  findListType,
+  holdList,
+  type ListKey,
+  listExists,
+  listsOfSender,
+  lockList,
+  saveSender,
+} from './list-queries.ts'
 export { purgeList } from './purge-list.ts'
 export { repairCounters } from './repair-counters.ts'

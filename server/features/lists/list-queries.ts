@@ -11,10 +11,13 @@ export interface ListKey {
 
 /** Counts come from the counters, never from the subscribers: they cost the same at a thousand and at a million. */
 const columns = sql`
-  l.*, m.address as mailbox_address,
-  (select w.started_at from warm_ups w where w.project_id = l.project_id and w.domain = substring(m.address_key from '[^@]+$')) as warming_since,
+  l.*, m.address as mailbox_address, d.status as sender_domain_status, d.verified_at as sender_verified_at,
+  (select w.started_at from warm_ups w where w.project_id = l.project_id
+    and w.domain = case when d.status = 'verified' then d.domain else substring(m.address_key from '[^@]+$') end) as warming_since,
   (select coalesce(sum(c.active), 0)::bigint from list_counters c where c.project_id = l.project_id and c.list_id = l.id) as subscriber_count`
-const fromLists = sql`from lists l join mailboxes m on m.project_id = l.project_id and m.id = l.mailbox_id`
+const fromLists = sql`
+  from lists l join mailboxes m on m.project_id = l.project_id and m.id = l.mailbox_id
+  left join sender_domains d on d.project_id = l.project_id and d.domain = l.sender_domain`
 
 /** Another project's list is not found, never forbidden: the tenant is part of the key. */
 export const findList = (db: Queryable, key: ListKey) => db.first<ListRow>`
@@ -109,8 +112,22 @@ export const updateList = (tx: Transaction, list: ListRow) => tx.run`
     confirmation_message = ${list.confirmation_message}, postal_address = ${list.postal_address},
     track_opens = ${list.track_opens}, track_clicks = ${list.track_clicks},
     show_posts = ${list.show_posts}, show_subscriber_count = ${list.show_subscriber_count},
+    language = ${list.language}, accent_color = ${list.accent_color}, logo_url = ${list.logo_url}, welcome_message = ${list.welcome_message}, footer = ${list.footer},
     waitlist_capacity = ${list.waitlist_capacity}, referral_boost = ${list.referral_boost}, waitlist_closed = ${list.waitlist_closed}, updated_at = ${tx.now}
   where project_id = ${list.project_id} and id = ${list.id}`
+
+/** The address that it sends from, or none for the default. */
+export const saveSender = (
+  tx: Transaction,
+  { project_id, list_id }: ListKey,
+  { sender_name, sender_local_part, sender_domain }: Pick<ListRow, 'sender_name' | 'sender_local_part' | 'sender_domain'>,
+) => tx.run`
+  update lists set sender_name = ${sender_name}, sender_local_part = ${sender_local_part}, sender_domain = ${sender_domain}, updated_at = ${tx.now}
+  where project_id = ${project_id} and id = ${list_id}`
+
+/** All lists of a project that send from a domain. */
+export const listsOfSender = (db: Queryable, project_id: ProjectId, domain: string) => db.many<ListRow>`
+  select ${columns} ${fromLists} where l.project_id = ${project_id} and l.sender_domain = ${domain} and l.deleted_at is null order by l.id`
 
 export const markListDeleted = (tx: Transaction, key: ListKey) => tx.run`
   update lists set deleted_at = ${tx.now} where project_id = ${key.project_id} and id = ${key.list_id}`

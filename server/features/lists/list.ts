@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { idOf, type ListId, type MailboxId, type ProjectId } from '../../base/ids.ts'
 import { reservedNames, slugOf } from '../../base/slug.ts'
+import { returnHostOf } from '../../mail/verp.ts'
 import { ceilingOn } from '../../mail/warm-up-days.ts'
 import { email, line, text, timestamp } from '../../operations/schemas.ts'
 
@@ -19,6 +20,12 @@ export interface ListRow {
   /** When the domain that it sends from began to be used, if that was new to receivers. */
   warming_since: Date | null
   sender_name: string | null
+  /** The address that was chosen to send from, `local@domain`; null for the default sender. */
+  sender_local_part: string | null
+  sender_domain: string | null
+  sender_domain_status: 'pending' | 'verified' | 'failed' | null
+  /** When that domain was verified; kept after its records were lost. */
+  sender_verified_at: Date | null
   reply_to: string | null
   confirmation_message: string | null
   postal_address: string | null
@@ -26,6 +33,11 @@ export interface ListRow {
   track_clicks: boolean
   show_posts: boolean
   show_subscriber_count: boolean
+  language: string
+  accent_color: string | null
+  logo_url: string | null
+  welcome_message: string | null
+  footer: string | null
   waitlist_capacity: number | null
   referral_boost: number
   waitlist_closed: boolean
@@ -93,12 +105,46 @@ export const ListDetail = z
     track_clicks: z.boolean().nullable(),
     show_posts: z.boolean().nullable(),
     show_subscriber_count: z.boolean().nullable(),
+    language: z.string().meta({ description: 'BCP 47, such as en or pt-BR: of the site’s pages and feeds' }),
+    accent_color: z.string().nullable(),
+    logo_url: z.string().nullable(),
+    welcome_message: z.string().nullable(),
+    footer: z.string().nullable(),
     created_at: timestamp,
     waitlist_capacity: z.int().nullable().optional().meta({ description: 'Waitlists only: how many may wait; null for any number' }),
     referral_boost: z.int().optional().meta({ description: 'Waitlists only: how many places a confirmed referral moves its referrer up' }),
     waitlist_closed: z.boolean().optional().meta({ description: 'Waitlists only: nobody can join' }),
   })
   .meta({ id: 'ListDetail' })
+
+const isLanguage = (tag: string): boolean => {
+  try {
+    return Intl.getCanonicalLocales(tag).length === 1
+  } catch {
+    return false
+  }
+}
+const isSecureUrl = (url: string): boolean => /^https:\/\/[^\s"'<>\\]+$/i.test(url) && URL.canParse(url)
+
+/** How the public site looks and what it says beside the posts. */
+const siteLook = {
+  language: line(35)
+    .refine(isLanguage, 'must be a language tag, such as en, de or pt-BR')
+    .optional()
+    .meta({ description: 'Of what the list publishes; also how its site writes dates' }),
+  accent_color: line(7)
+    .regex(/^#[\da-f]{6}$/i, 'must be a colour like #2f5bd0')
+    .nullable()
+    .optional()
+    .meta({ description: 'Of links and buttons on the site; made lighter or darker by itself where it could not be read' }),
+  logo_url: line(2_000)
+    .refine(isSecureUrl, 'must be an address that begins with https://')
+    .nullable()
+    .optional()
+    .meta({ description: 'A picture shown beside the name on the site' }),
+  welcome_message: text(2_000).nullable().optional().meta({ description: 'Shown on the site to those who have just confirmed' }),
+  footer: text(2_000).nullable().optional().meta({ description: 'Shown at the foot of every page of the site, above the postal address' }),
+}
 
 const editable = { name: line(200), description: text(5_000) }
 
@@ -114,6 +160,7 @@ export const ListChanges = z.object({
   track_clicks: z.boolean().optional(),
   show_posts: z.boolean().optional(),
   show_subscriber_count: z.boolean().optional(),
+  ...siteLook,
   waitlist_capacity: z
     .int()
     .min(1)
@@ -133,10 +180,36 @@ export const ListChanges = z.object({
 export const waitlistSettings = ['waitlist_capacity', 'referral_boost', 'waitlist_closed'] as const
 const noWaitlist = { waitlist_capacity: undefined, referral_boost: undefined, waitlist_closed: undefined }
 
-/** Until a domain of its own is set up, a list sends from its mailbox. */
+/** The address that was chosen to send from, if one was. */
+export const chosenAddressOf = ({ sender_local_part, sender_domain }: ListRow): string | null =>
+  sender_domain === null ? null : `${sender_local_part}@${sender_domain}`
+
+/**
+ * Whom mail of a list is from, as every mail says it: until a domain of its own is verified it goes out from the list's mailbox, in the
+ * chosen name, and answers go to the chosen address.
+ */
+export function senderOf(list: ListRow): ListSender {
+  const chosen = chosenAddressOf(list)
+  const name = list.sender_name ?? list.name
+  const reply_to = list.reply_to ?? chosen
+  if (chosen === null || list.sender_domain === null || list.sender_domain_status !== 'verified')
+    return { from: { name, address: list.mailbox_address }, reply_to }
+  return { from: { name, address: chosen }, reply_to, return_host: returnHostOf(list.sender_domain) }
+}
+
+export interface ListSender {
+  from: { name: string; address: string }
+  reply_to: string | null
+  /** Where bounces come, if not to MAIL_DOMAIN. */
+  return_host?: string
+}
+
+/** A domain that was verified, and is not any more: what goes out in its name now would be taken for forged. */
+export const isSenderLost = ({ sender_domain_status, sender_verified_at }: ListRow): boolean =>
+  sender_domain_status !== null && sender_domain_status !== 'verified' && sender_verified_at !== null
+
 const sender = (row: ListRow, now: Date) => ({
-  sender_email: row.mailbox_address,
-  sender_domain_status: null,
+  sender_email: chosenAddressOf(row) ?? row.mailbox_address,
   warmup_status: warmUpStatusOf(row.warming_since, now),
 })
 
@@ -153,7 +226,6 @@ export const toListDetail = (row: ListRow, now: Date): z.output<typeof ListDetai
   ...row,
   ...(row.type === 'waitlist' ? {} : noWaitlist),
   ...sender(row, now),
-  sender_domain: null,
 })
 
 /** Names without a Latin letter or digit get a plain word; the caller adds a number when taken. */

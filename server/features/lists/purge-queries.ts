@@ -32,6 +32,8 @@ export async function removeBroadcast(db: Queryable, { project_id, id }: Broadca
 /** Its posts, its unsent messages, its counters, its feed and its line. */
 export async function removeRest(db: Queryable, { project_id, list_id }: ListKey): Promise<void> {
   await db.run`delete from posts where project_id = ${project_id} and list_id = ${list_id}`
+  await db.run`delete from post_views where project_id = ${project_id} and list_id = ${list_id}`
+  await db.run`delete from post_likes where project_id = ${project_id} and list_id = ${list_id}`
   await db.run`delete from messages where project_id = ${project_id} and list_id = ${list_id} and status = 'queued'`
   await db.run`delete from list_counters where project_id = ${project_id} and list_id = ${list_id}`
   await db.run`delete from list_days where project_id = ${project_id} and list_id = ${list_id}`

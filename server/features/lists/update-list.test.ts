@@ -23,6 +23,11 @@ test('every field can be changed, and the event carries the list as it is then',
     track_clicks: true,
     show_posts: false,
     show_subscriber_count: true,
+    language: 'pt-BR',
+    accent_color: '#B4451F',
+    logo_url: 'https://img.example.org/logo.png',
+    welcome_message: 'Good to have you',
+    footer: 'Written on Sundays',
   }
   const { status, body } = await project.patch(path, changes)
   assert.equal(status, 200)
@@ -85,6 +90,16 @@ test('what is wrong is named, and nothing is changed', async () => {
     [{ reply_to: 'nobody' }, /^reply_to: has no @/],
     [{ reply_to: 'a@example.org\r\nBcc: b@example.org' }, /^reply_to: /],
     [{ name: 'New', postal_address: 5 }, /^postal_address: must be a string/],
+    [{ language: 'not a language' }, /^language: must be a language tag, such as en, de or pt-BR/],
+    [{ language: null }, /^language: must be a string/],
+    [{ accent_color: 'red' }, /^accent_color: must be a colour like #2f5bd0/],
+    [{ accent_color: '#12345g' }, /^accent_color: must be a colour/],
+    [{ accent_color: '#fff;}' }, /^accent_color: /],
+    [{ logo_url: 'http://example.org/a.png' }, /^logo_url: must be an address that begins with https:/],
+    [{ logo_url: 'javascript:alert(1)' }, /^logo_url: must be/],
+    [{ logo_url: 'https://' }, /^logo_url: must be/],
+    [{ footer: 'x'.repeat(2001) }, /^footer: must have at most 2000/],
+    [{ welcome_message: 5 }, /^welcome_message: must be a string/],
     [[], /^body: must be an object/],
     ['text', /^body: must be an object/],
   ]

@@ -14,6 +14,7 @@ export { freeReadableName, isOwnDomain } from './mailbox-address.ts'
 export {
   findMailbox,
   findMailboxByAddress,
+  findOwnDomain,
   insertMailbox,
   isAddressUsed,
   type ListedMailbox,

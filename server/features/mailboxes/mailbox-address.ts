@@ -5,7 +5,7 @@ import { reservedNames } from '../../base/slug.ts'
 import type { Transaction } from '../../database/database.ts'
 import type { Context } from '../../operations/context.ts'
 import type { NewMailbox } from './mailbox.ts'
-import { isAddressUsed, isOwnersProject, lockName } from './mailbox-queries.ts'
+import { isAddressUsed, isOwnersProject, isVerifiedDomain, lockName } from './mailbox-queries.ts'
 import { makeNumberedName, makeReadableName } from './readable-name.ts'
 
 type Settings = Pick<Config, 'MAIL_DOMAIN'>
@@ -32,11 +32,14 @@ interface Wanted {
 export async function takeAddress(config: Settings, tx: Transaction, { project_id, address: { key } }: Wanted): Promise<string> {
   const at = key.lastIndexOf('@')
   const [local, domain] = [key.slice(0, at), key.slice(at + 1)]
-  if (!isOwnDomain(config, domain)) throw invalid('address', `must end with @${config.MAIL_DOMAIN}`)
+  const isTheirs = !isOwnDomain(config, domain)
+  if (isTheirs && !(await isVerifiedDomain(tx, project_id, domain)))
+    throw invalid('address', `must end with @${config.MAIL_DOMAIN}, or with a domain that is verified as a list’s sender`)
   if (local.includes('+')) throw invalid('address', 'must not have a +: mail to name+anything comes to name anyway')
   if (!localForm.test(local))
     throw invalid('address', 'may have letters a to z, digits, dots, hyphens and underscores before the @, and no sign at either end')
-  const isKept = plainReserved.has(plain(local)) && !(await isOwnersProject(tx, project_id))
+  // At a domain of their own they are whoever they like.
+  const isKept = !isTheirs && plainReserved.has(plain(local)) && !(await isOwnersProject(tx, project_id))
   if (isKept || programNames.has(plain(local))) throw invalid('address', 'is kept for this installation itself; choose another')
   await lockName(tx, local)
   if (await isAddressUsed(tx, key, project_id)) throw invalid('address', 'is taken; choose another')
@@ -46,7 +49,7 @@ export async function takeAddress(config: Settings, tx: Transaction, { project_i
 /** A readable address that nobody has. */
 export async function makeAddress({ config, caller }: Context, tx: Transaction, wantedDomain?: string): Promise<string> {
   const domain = wantedDomain?.toLowerCase() ?? config.MAIL_DOMAIN
-  if (!isOwnDomain(config, domain))
+  if (!isOwnDomain(config, domain) && !(await isVerifiedDomain(tx, caller.project_id, domain)))
     throw invalid('domain', `is no domain that mail comes here for. Leave it out to get an address at ${config.MAIL_DOMAIN}`)
   const name = await freeReadableName(tx, async (wanted) => !(await isAddressUsed(tx, `${wanted}@${domain}`, caller.project_id)))
   return `${name}@${domain}`

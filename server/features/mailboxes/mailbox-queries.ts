@@ -78,6 +78,18 @@ export const isAddressUsed = async (tx: Transaction, address_key: string, projec
     union all select 1 from retired_addresses
       where address_key = ${address_key} and kept_until > ${tx.now} and kept_for is distinct from ${project_id}`) !== null
 
+/** Whether the project has shown that a domain is theirs. */
+export const isVerifiedDomain = async (db: Queryable, project_id: ProjectId, domain: string): Promise<boolean> =>
+  (await db.first`select 1 from sender_domains where project_id = ${project_id} and domain = ${domain} and status = 'verified'`) !== null
+
+/**
+ * Whether mail may go out in the name of an address that is not at MAIL_DOMAIN. A domain that nobody has set up here was MAIL_DOMAIN
+ * before.
+ */
+export const findOwnDomain = (db: Queryable, project_id: ProjectId, domain: string) => db.first<{ is_verified: boolean }>`
+  select bool_or(project_id = ${project_id} and status = 'verified') as is_verified from sender_domains
+  where domain = ${domain} and (project_id = ${project_id} or status = 'verified') having count(*) > 0`
+
 /** The project of whoever runs the installation. */
 export const isOwnersProject = async (db: Queryable, project_id: ProjectId): Promise<boolean> =>
   (await db.first`select 1 from instance where owner_project_id = ${project_id}`) !== null

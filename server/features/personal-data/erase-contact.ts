@@ -1,16 +1,6 @@
-import { notFound } from '../../base/errors.ts'
-import { publish } from '../../events/publish.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
-import { groupEventData } from '../contact-groups/contact-group.ts'
 import { ContactParams } from '../contacts/contact.ts'
-import { changeContactCount, lockContact } from '../contacts/index.ts'
-import { changeCounts } from '../lists/index.ts'
-import { subscriberEventData } from '../subscribers/subscriber.ts'
-import { suppressErased } from '../suppressions/index.ts'
-import { forgetEntries } from '../waiting-lines/index.ts'
-import { eraseTraces } from './erase-traces.ts'
-import { insertErasure, leaveGroups, removeContact, removeSubscriptions } from './erasure-queries.ts'
-import { erasedEventData } from './person.ts'
+import { erasePerson } from './erase-person.ts'
 
 export const eraseContact = defineOperation({
   id: 'contacts.delete',
@@ -25,23 +15,6 @@ export const eraseContact = defineOperation({
   errors: ['not_found'],
 
   async run({ database, caller: { project_id }, jobs }, { params }) {
-    const key = { project_id, contact_id: params.id }
-    await database.transaction(async (tx) => {
-      const groups = await leaveGroups(tx, key)
-      const contact = await lockContact(tx, project_id, params.id)
-      if (!contact) throw notFound('contact')
-      const subscriptions = await removeSubscriptions(tx, key)
-      if (contact.email_key !== null) await suppressErased(tx, project_id, contact.email_key)
-      await removeContact(tx, key)
-      for (const subscriber of subscriptions)
-        await publish(tx, project_id, 'subscriber.deleted', subscriberEventData({ ...subscriber, email: null, name: null }))
-      for (const group of groups) await publish(tx, project_id, 'contact_group.updated', groupEventData(group))
-      await publish(tx, project_id, 'contact.deleted', erasedEventData(contact))
-      const id = await insertErasure(tx, { ...key, email: contact.email, email_key: contact.email_key })
-      await jobs.enqueue(tx, eraseTraces, { id })
-      await changeContactCount(tx, project_id, -1)
-      for (const { list_id, status } of subscriptions) await changeCounts(tx, { project_id, list_id }, { [status]: -1 })
-      for (const { list_id, id: subscriber_id } of subscriptions) await forgetEntries(tx, { project_id, list_id }, [subscriber_id])
-    })
+    await erasePerson({ database, jobs }, { project_id, contact_id: params.id })
   },
 })

@@ -58,7 +58,7 @@ async function* emailsOf(db: Queryable, person: Person): AsyncGenerator<Row> {
 
 const listsOf = (db: Queryable, { project_id, contact_id }: Person) => db.many<Row>`
   select s.id as subscriber_id, s.list_id, l.name as list_name, s.email, s.name, s.status, s.source, s.subscribed_at, s.unsubscribed_at,
-    s.last_open_at, s.last_click_at, s.country, s.city, s.created_at, e.status as waitlist_status, e.referral_code, e.referral_count, e.invited_at,
+    s.unsubscribe_reason, s.paused_until, s.last_open_at, s.last_click_at, s.country, s.city, s.created_at, e.status as waitlist_status, e.referral_code, e.referral_count, e.invited_at,
     e.accepted_at
   from subscribers s join lists l on l.project_id = s.project_id and l.id = s.list_id
     left join waitlist_entries e on e.project_id = s.project_id and e.list_id = s.list_id and e.subscriber_id = s.id

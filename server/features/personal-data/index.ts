@@ -4,4 +4,6 @@ import { exportContact } from './export-contact.ts'
 
 export const personalDataOperations: Operation[] = [exportContact, eraseContact]
 
+export { erasePerson } from './erase-person.ts'
 export { eraseTraces } from './erase-traces.ts'
+export { exportPerson } from './export-person.ts'

@@ -4,30 +4,41 @@ import type { Queryable, Transaction } from '../../database/database.ts'
 import { numberPress, startBroadcast } from '../../delivery/control.ts'
 import { publish } from '../../events/publish.ts'
 import type { Services } from '../../operations/context.ts'
-import { findList } from '../lists/index.ts'
+import { findList, isSenderLost, type ListRow } from '../lists/index.ts'
+import { countPaused } from '../subscribers/index.ts'
 import { postEventData, refuseEmpty, refuseUnless } from './post.ts'
 import { broadcastSourceOf, type CompiledIssue, type Issue, refuseChanged } from './post-frame.ts'
 import { findPost, type PostKey, saveState } from './post-queries.ts'
+import { slugFor } from './slug.ts'
 
 export interface Sendable extends Issue {
-  /** Whoever is subscribed now. */
+  /** Whoever is subscribed now and has not paused. */
   recipients: number
   /** And nobody who joins later. */
   activation: number
 }
 
 /** What stands in the way of sending is said before anything is booked. */
-export async function findSendable(db: Queryable, key: PostKey): Promise<Sendable> {
+export async function findSendable(db: Queryable, key: PostKey, now: Date): Promise<Sendable> {
   const activation = await numberPress(db)
   const list = await findList(db, key)
   const post = await findPost(db, key)
   if (!list || !post) throw notFound('post')
   refuseUnless('send', post)
   refuseEmpty(post)
-  const recipients = list.subscriber_count
-  if (recipients === 0) throw invalid('list', 'has no active subscribers: there is nobody to send to')
+  if (isSenderLost(list)) throw invalid('sender', lost(list))
+  const recipients = list.subscriber_count - (await countPaused(db, key, now))
+  if (recipients <= 0) throw invalid('list', nobody(list))
   return { post, list, recipients, activation }
 }
+
+const lost = ({ sender_domain }: ListRow): string =>
+  `the DNS records of ${sender_domain} are gone, and receivers would take this post for forged. Mend them and ask for a check (POST …/sender/check), or send from the default address (DELETE …/sender)`
+
+const nobody = ({ subscriber_count }: ListRow): string =>
+  subscriber_count === 0
+    ? 'has no active subscribers: there is nobody to send to'
+    : 'has no active subscribers but those who have paused it: there is nobody to send to just now'
 
 /** The post is locked, and what is to be sent is booked. From the commit on the engine has it; it says `sent` when all is done. */
 export async function beginSending(
@@ -42,7 +53,15 @@ export async function beginSending(
   const broadcast_id = await startBroadcast(tx, broadcast)
   // It is not waiting for its time any more. Whoever may send has approved it.
   const status = post.status === 'scheduled' ? 'draft' : post.status
-  const sending = { ...post, status, scheduled_at: null, needs_approval: false, broadcast_id }
+  const sending = {
+    ...post,
+    status,
+    scheduled_at: null,
+    needs_approval: false,
+    broadcast_id,
+    published_at: post.published_at ?? tx.now,
+    slug: await slugFor(tx, post),
+  }
   await saveState(tx, sending)
   await publish(tx, project_id, 'post.sent', postEventData({ ...sending, broadcast_status: 'sending', recipients }))
   return broadcast_id

@@ -17,6 +17,8 @@ const emptyPost = {
   sending: false,
   scheduled_at: null,
   published_at: null,
+  slug: null,
+  likes: 0,
   body_html: null,
   body_text: null,
   body_markdown: null,

@@ -43,9 +43,9 @@ export const postOperations: Operation[] = [
 
 export { draftByMail, type MailedPost } from './draft-by-mail.ts'
 export { lookAfterBroadcasts, startLookingAfterBroadcasts } from './look-after-broadcasts.ts'
-export { PostParams, type PostRow } from './post.ts'
+export { PostParams, type PostRow, postEventData } from './post.ts'
 export { type Approval, findApproval } from './post-approval.ts'
 export { broadcastSourceOf, frameOf, postSourceOf } from './post-frame.ts'
-export { findPost, keyOf, type PostKey } from './post-queries.ts'
+export { findPost, findPostHeads, keyOf, type PostKey } from './post-queries.ts'
 export { sendDuePosts, startDuePosts } from './send-due-posts.ts'
 export { rejectPost, sendPost }

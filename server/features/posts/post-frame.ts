@@ -12,7 +12,7 @@ import {
   TemplateError,
 } from '../../mail/compile/index.ts'
 import type { Services } from '../../operations/context.ts'
-import type { ListRow } from '../lists/index.ts'
+import { type ListRow, senderOf } from '../lists/index.ts'
 import type { PostRow } from './post.ts'
 import type { PostContent } from './post-queries.ts'
 import { findFirstReader, someReader } from './reader.ts'
@@ -44,9 +44,10 @@ const receivesMail = ({ ROLES }: Pick<Services['config'], 'ROLES'>): boolean => 
 /** What a list and this installation put around every post: sender, links, addresses. `{token}` is each recipient's own. */
 export function frameOf({ config }: Pick<Services, 'config'>, { list, post }: Issue, date: Date): Frame {
   const { PUBLIC_URL, MAIL_DOMAIN } = config
+  const { from, reply_to, return_host } = senderOf(list)
   return {
-    from: { name: list.sender_name ?? list.name, address: list.mailbox_address },
-    reply_to: list.reply_to ?? list.mailbox_address,
+    from,
+    reply_to: reply_to ?? list.mailbox_address,
     list: { name: list.name, id_host: `${list.subdomain}.${MAIL_DOMAIN}`, help_url: null, archive_url: null },
     postal_address: list.postal_address,
     track_opens: list.track_opens,
@@ -57,12 +58,17 @@ export function frameOf({ config }: Pick<Services, 'config'>, { list, post }: Is
       click: `${PUBLIC_URL}/c/{token}/{link}`,
       open: `${PUBLIC_URL}/o/{token}.gif`,
     },
-    mail: { return_path: `b+{token}@${MAIL_DOMAIN}`, unsubscribe: receivesMail(config) ? `unsubscribe+{token}@${MAIL_DOMAIN}` : null },
+    mail: {
+      return_path: `b+{token}@${return_host ?? MAIL_DOMAIN}`,
+      unsubscribe: receivesMail(config) ? `unsubscribe+{token}@${MAIL_DOMAIN}` : null,
+    },
     feedback_id: `${formatId('post', post.id)}:${formatId('lst', list.id)}:broadcast:${senderId}`,
-    message_id_domain: MAIL_DOMAIN,
+    message_id_domain: return_host === undefined ? MAIL_DOMAIN : domainOf(from.address),
     date,
   }
 }
+
+const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
 
 /** What is sent, as it is now: later changes of post or list do not reach a broadcast that is on its way. */
 export const broadcastSourceOf = (services: Pick<Services, 'config'>, issue: Issue, date: Date): BroadcastSource => ({

@@ -91,8 +91,23 @@ export const saveContent = (tx: Transaction, post: PostRow) => tx.run`
 
 export const saveState = (tx: Transaction, post: PostRow) => tx.run`
   update posts set status = ${post.status}, needs_approval = ${post.needs_approval}, scheduled_at = ${post.scheduled_at},
-    published_at = ${post.published_at}, sent_at = ${post.sent_at}, broadcast_id = ${post.broadcast_id}, updated_at = ${tx.now}
+    published_at = ${post.published_at}, slug = ${post.slug}, sent_at = ${post.sent_at}, broadcast_id = ${post.broadcast_id}, updated_at = ${tx.now}
   where project_id = ${post.project_id} and list_id = ${post.list_id} and id = ${post.id}`
+
+/** Of `base`, `base-2`, `base-3`, … those that posts of this list have. */
+export const takenSlugs = (tx: Transaction, { project_id, list_id }: Pick<PostKey, 'project_id' | 'list_id'>, base: string) => tx.many<{
+  slug: string
+}>`
+  select slug from posts where project_id = ${project_id} and list_id = ${list_id} and (slug = ${base} or slug like ${`${base}-%`})`
+
+/** What events tell of them. */
+export const findPostHeads = (db: Queryable, keys: PostKey[]) => db.many<PostHead>`
+  select p.project_id, p.list_id, p.id, p.subject, p.status, p.source, p.needs_approval, p.scheduled_at, p.sent_at, p.created_at,
+    b.status as broadcast_status, b.recipients
+  ${fromPosts}
+  where (p.project_id, p.list_id, p.id) in (
+    select * from unnest(${keys.map(({ project_id }) => project_id)}::uuid[], ${keys.map(({ list_id }) => list_id)}::uuid[],
+      ${keys.map(({ post_id }) => post_id)}::uuid[]))`
 
 export const deletePostRow = (tx: Transaction, key: PostKey) => tx.run`
   delete from posts where project_id = ${key.project_id} and list_id = ${key.list_id} and id = ${key.post_id}`
@@ -113,6 +128,17 @@ export const tryLockPost = async (tx: Transaction, key: PostKey): Promise<boolea
 /** What an idempotency key remembers of a send. */
 export const findSend = (db: Queryable, { project_id, post_id }: PostKey, id: BroadcastId) => db.first<{ recipients: number }>`
   select recipients from broadcasts where project_id = ${project_id} and post_id = ${post_id} and id = ${id}`
+
+/** The domain that the post's broadcast goes out from, if it is one of the project's own and not verified now. */
+export const findLostSender = (
+  db: Queryable,
+  { project_id, post_id, mailDomain }: Pick<PostKey, 'project_id' | 'post_id'> & { mailDomain: string },
+) => db.first<{ from_domain: string }>`
+  select b.from_domain from posts p join broadcasts b on b.project_id = p.project_id and b.id = p.broadcast_id
+  where p.project_id = ${project_id} and p.id = ${post_id} and b.from_domain <> ${mailDomain}
+    and exists (select 1 from dkim_keys k where k.project_id = b.project_id and k.domain = b.from_domain)
+    and not exists (
+      select 1 from sender_domains d where d.project_id = b.project_id and d.domain = b.from_domain and d.status = 'verified')`
 
 /** Who is told when something of a project goes wrong by itself. Null for an agent that nobody has claimed. */
 export const findOwnerAddress = (db: Queryable, project_id: ProjectId) => db.first<{ email: string | null }>`

@@ -34,6 +34,9 @@ export interface PostHead {
 }
 
 export interface PostRow extends PostHead {
+  /** Where it stands on the site, once it was published or sent. */
+  slug: string | null
+  likes: number
   preview_text: string | null
   body_html: string | null
   body_text: string | null
@@ -137,13 +140,19 @@ export const PostDetail = z
   .object({
     id: idOf('post'),
     subject: z.string(),
+    slug: z
+      .string()
+      .nullable()
+      .meta({ description: 'Its place on the list’s site, /p/{slug}: made of the subject when it is first published or sent, and kept' }),
     preview_text: z.string().nullable(),
     status: PostStatus,
     source: PostSourceName,
     needs_approval: z.boolean(),
     sending: z.boolean(),
     scheduled_at: timestamp.nullable(),
-    published_at: timestamp.nullable(),
+    published_at: timestamp
+      .nullable()
+      .meta({ description: 'When it was published, or began to be sent: since then it is on the list’s site' }),
     body_html: z.string().nullable(),
     body_text: z.string().nullable(),
     body_markdown: z.string().nullable(),
@@ -151,6 +160,7 @@ export const PostDetail = z
     checked_at: timestamp.nullable(),
     created_at: timestamp,
     sent_at: timestamp.nullable(),
+    likes: z.int().meta({ description: 'How often the button on the site was pressed, once a day for each visitor' }),
     broadcast: z
       .object({
         status: BroadcastStatus,

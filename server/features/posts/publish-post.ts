@@ -2,6 +2,7 @@ import { defineOperation } from '../../operations/define-operation.ts'
 import { changeState } from './change-state.ts'
 import { PostDetail, PostParams, refuseEmpty } from './post.ts'
 import { keyOf } from './post-queries.ts'
+import { slugFor } from './slug.ts'
 
 export const publishPost = defineOperation({
   id: 'posts.publish',
@@ -19,9 +20,9 @@ export const publishPost = defineOperation({
     return changeState(context, keyOf(context.caller, params), {
       action: 'publish',
       event: 'post.updated',
-      apply: (tx, post) => {
+      apply: async (tx, post) => {
         refuseEmpty(post)
-        return { status: 'published', needs_approval: false, published_at: tx.now }
+        return { status: 'published', needs_approval: false, published_at: tx.now, slug: await slugFor(tx, post) }
       },
     })
   },

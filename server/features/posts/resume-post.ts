@@ -1,6 +1,7 @@
 import { resumeBroadcast } from '../../delivery/control.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
 import { changeState } from './change-state.ts'
+import { refuseLostSender } from './lost-sender.ts'
 import { PostDetail, PostParams } from './post.ts'
 import { keyOf } from './post-queries.ts'
 
@@ -20,7 +21,10 @@ export const resumePost = defineOperation({
     return changeState(context, keyOf(context.caller, params), {
       action: 'resume',
       event: 'post.resumed',
-      apply: async (tx, { project_id, id }) => ((await resumeBroadcast(tx, { project_id, post_id: id })) ? {} : null),
+      apply: async (tx, { project_id, id }) => {
+        await refuseLostSender(context, tx, { project_id, post_id: id })
+        return (await resumeBroadcast(tx, { project_id, post_id: id })) ? {} : null
+      },
     })
   },
 })

@@ -53,7 +53,7 @@ async function sendDuePost(services: Services, key: PostKey): Promise<void> {
 /** What stands in the way, in words, where something does. */
 const compileDue = async (services: Services, key: PostKey): Promise<CompiledIssue | string> => {
   try {
-    return await compileIssue(services, await findSendable(services.database, key))
+    return await compileIssue(services, await findSendable(services.database, key, services.clock.now()))
   } catch (error) {
     return asProblem(error)
   }
@@ -62,7 +62,7 @@ const compileDue = async (services: Services, key: PostKey): Promise<CompiledIss
 /** Null when it is on its way, else what stands in the way, in words. */
 async function begin(services: Services, tx: Transaction, due: PostKey & { compiled: CompiledIssue }): Promise<string | null> {
   const { compiled, ...key } = due
-  const sendable = await findSendable(tx, key).catch(asProblem)
+  const sendable = await findSendable(tx, key, tx.now).catch(asProblem)
   if (typeof sendable === 'string') return sendable
   const { project_id } = key
   const reserved = await reserveEmails(services, tx, { project_id, mailbox_id: null, reservation_id: newId(), count: sendable.recipients })

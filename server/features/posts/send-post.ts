@@ -48,14 +48,14 @@ export const sendPost = defineOperation({
 
 /** Booking and beginning are one transaction: what is not booked is not sent, and what is not sent is not booked. */
 async function bookAndBegin(context: Context, key: PostKey) {
-  const { recipients, activation, ...issue } = await findSendable(context.database, key)
+  const { recipients, activation, ...issue } = await findSendable(context.database, key, context.clock.now())
   const compiled = await compileIssue(context, issue)
   const purchase = { operation, target: formatId('post', key.post_id), count: recipients }
   const { result, receipt } = await bookEmails(context, purchase, async (tx, reservation_id) => {
     // Whoever deletes the list waits for us, and whoever sends at the same time finds it on its way.
     if (!(await holdList(tx, key)) || !(await lockPost(tx, key))) throw notFound('post')
     // Who has joined since the count gets nothing: a payment may lie between, and nobody more is booked.
-    const sendable = { ...(await findSendable(tx, key)), recipients, activation, compiled, reservation_id }
+    const sendable = { ...(await findSendable(tx, key, tx.now)), recipients, activation, compiled, reservation_id }
     const broadcast_id = await beginSending(context, tx, sendable)
     await rememberBegun(tx, context, broadcast_id)
     return broadcast_id

@@ -7,7 +7,7 @@ import { listFieldsOf, type Preview, type Recipient } from '../../mail/compile/i
 import type { Context } from '../../operations/context.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
 import { email } from '../../operations/schemas.ts'
-import { findList } from '../lists/index.ts'
+import { findList, senderOf } from '../lists/index.ts'
 import { findSuppression } from '../suppressions/index.ts'
 import { reserveEmails } from '../usage/index.ts'
 import { PostParams, refuseEmpty } from './post.ts'
@@ -96,9 +96,8 @@ function copyFor(context: Context, issue: Issue, { preview, reader }: { preview:
     kind: 'test',
     list_id: list.id,
     mail: {
-      from: { name: list.sender_name ?? list.name, address: list.mailbox_address },
+      ...senderOf(list),
       to: reader.email,
-      reply_to: list.reply_to,
       subject: `[Test] ${subject}`,
       text,
       html,

@@ -1,7 +1,8 @@
 import type { Services } from '../../operations/context.ts'
 import { findList, type ListRow } from '../lists/index.ts'
-import { findSubscriber, unsubscribe } from '../subscribers/index.ts'
-import type { SubscriberStatus } from '../subscribers/subscriber.ts'
+import { findSubscriber, lockSubscriber, makeActive, saveReason, unsubscribe } from '../subscribers/index.ts'
+import type { SubscriberRow } from '../subscribers/subscriber.ts'
+import { findSuppression } from '../suppressions/index.ts'
 import { findRecipientKey, projectFinder } from './find-recipient.ts'
 import type { RecipientKey } from './recipient.ts'
 import { countUnsubscribed, findRecipient, lockRecipient } from './recipient-queries.ts'
@@ -10,8 +11,8 @@ export interface Leaving {
   /** Null when the list is gone: nothing more comes from it. */
   list: ListRow | null
   email: string
-  /** Null when the subscriber was removed. */
-  status: SubscriberStatus | null
+  /** Null when they were removed. */
+  subscriber: SubscriberRow | null
 }
 
 /** Whom an unsubscribe link is for; null when it is forged, or so old that nothing is known of the mail any more. */
@@ -21,7 +22,7 @@ export async function findLeaving(services: Pick<Services, 'database' | 'secrets
   const recipient = key && (await findRecipient(database, key))
   if (!recipient) return null
   const [list, subscriber] = await Promise.all([findList(database, recipient), findSubscriber(database, recipient)])
-  return { list, email: recipient.email, status: subscriber?.status ?? null }
+  return { list, email: recipient.email, subscriber }
 }
 
 /** Does what the link promises, once; false when it is nobody's. */
@@ -37,3 +38,30 @@ export const unsubscribeRecipient = ({ database }: Pick<Services, 'database'>, k
     if (recipient && (await unsubscribe(tx, recipient))) await countUnsubscribed(tx, recipient)
     return recipient !== null
   })
+
+/** So long after leaving one press brings somebody back; later they subscribe once more, and confirm. */
+const undoMs = 24 * 3_600_000
+
+export const canReturn = ({ list, subscriber }: Pick<Leaving, 'list' | 'subscriber'>, now: Date): boolean =>
+  list !== null && subscriber?.unsubscribed_at != null && now.getTime() - subscriber.unsubscribed_at.getTime() < undoMs
+
+/** Takes back what `leaveList` did. Whoever may get no mail of this project stays away. */
+export async function returnToList(services: Pick<Services, 'database' | 'secrets'>, token: string): Promise<void> {
+  const key = await findRecipientKey(services, { token, purpose: 'unsubscribe' }, projectFinder(services.database))
+  if (!key) return
+  await services.database.transaction(async (tx) => {
+    const recipient = await lockRecipient(tx, key)
+    const [list, before] = recipient ? [await findList(tx, recipient), await lockSubscriber(tx, recipient)] : []
+    if (!list || !before?.email_key || !canReturn({ list, subscriber: before }, tx.now)) return
+    if (await findSuppression(tx, key.project_id, before.email_key)) return
+    await makeActive(services, tx, { list, before })
+  })
+}
+
+/** False when it is nobody's, or they are on the list. */
+export async function giveReason(services: Pick<Services, 'database' | 'secrets'>, token: string, reason: string): Promise<boolean> {
+  const key = await findRecipientKey(services, { token, purpose: 'unsubscribe' }, projectFinder(services.database))
+  const recipient = key && (await findRecipient(services.database, key))
+  if (!recipient) return false
+  return services.database.transaction(async (tx) => (await saveReason(tx, recipient, reason)) > 0)
+}

@@ -1,14 +1,12 @@
 import type { Queryable } from '../../database/database.ts'
-import { publish } from '../../events/publish.ts'
 import type { Services } from '../../operations/context.ts'
-import { findProjectNow } from '../agents/index.ts'
-import { changeCounts, findList, type ListRow } from '../lists/index.ts'
-import { confirmEntry } from '../waiting-lines/index.ts'
-import { parseConfirmToken } from './confirm-token.ts'
-import { type SubscriberRow, subscriberEventData } from './subscriber.ts'
-import { findSubscriber, lockSubscriber, type SubscriberKey, saveSubscriber } from './subscriber-queries.ts'
+import { findList, type ListRow } from '../lists/index.ts'
+import { makeActive } from './make-active.ts'
+import type { SubscriberRow } from './subscriber.ts'
+import { findSubscriber, lockSubscriber, type SubscriberKey } from './subscriber-queries.ts'
+import { readSubscriberToken } from './subscriber-token.ts'
 
-interface Confirmation {
+export interface Confirmation {
   list: ListRow
   subscriber: SubscriberRow
 }
@@ -29,20 +27,9 @@ export async function confirmSubscriber(services: Services, token: string): Prom
     const before = list && (await lockSubscriber(tx, key))
     if (!before) return null
     if (before.status !== 'pending') return { list, subscriber: before }
-    const subscriber = (await saveSubscriber(tx, {
-      ...before,
-      status: 'active',
-      subscribed_at: tx.now,
-    })) as SubscriberRow
-    await publish(tx, key.project_id, 'subscriber.confirmed', subscriberEventData(subscriber))
-    await changeCounts(tx, key, { pending: -1, active: 1 })
-    await confirmEntry(services, tx, { list, subscriber, isNew: before.subscribed_at === null })
-    return { list, subscriber }
+    return { list, subscriber: await makeActive(services, tx, { list, before }) }
   })
 }
 
-/** The link may be older than a merge that took the list into another project. */
-async function keyIn(services: Services, db: Queryable, token: string): Promise<SubscriberKey | null> {
-  const key = parseConfirmToken(services, token)
-  return key && { ...key, project_id: await findProjectNow(db, key.project_id) }
-}
+const keyIn = async (services: Services, db: Queryable, token: string): Promise<SubscriberKey | null> =>
+  (await readSubscriberToken(services, db, { purpose: 'confirm', token }))?.key ?? null

@@ -4,11 +4,11 @@ import type { ProjectId } from '../../base/ids.ts'
 import type { Transaction } from '../../database/database.ts'
 import { countMessages, enqueueMessage } from '../../delivery/enqueue.ts'
 import type { Services } from '../../operations/context.ts'
-import type { ListRow } from '../lists/index.ts'
+import { type ListRow, senderOf } from '../lists/index.ts'
 import { findTerms } from '../usage/index.ts'
 import { planNamed } from '../usage/usage.ts'
-import { confirmUrl } from './confirm-token.ts'
 import type { SubscriberRow } from './subscriber.ts'
+import { subscriberToken } from './subscriber-token.ts'
 
 /** Whoever is added and removed again and again, on whichever lists of whichever projects, is not to be bombed with our mail. */
 const maxPerProject = 5
@@ -31,7 +31,7 @@ export async function sendConfirmationMail(
   if ((await countMessages(tx, { ...toPerson, project_id })) >= maxPerProject) return
   if ((await countMessages(tx, toPerson)) >= maxPerPerson) return
   await refuseTooMany(services, tx, project_id, since)
-  const url = confirmUrl(services, subscriber)
+  const url = `${services.config.PUBLIC_URL}/confirm/${subscriberToken(services, 'confirm', subscriber)}`
   const words = wordsOf(list)
   const opening = list.confirmation_message ?? words.opening
   const closing = 'If it was not you, do nothing: without your confirmation you will not hear from us again.'
@@ -40,9 +40,8 @@ export async function sendConfirmationMail(
     kind: 'confirmation',
     list_id: list.id,
     mail: {
-      from: { name: list.sender_name ?? list.name, address: list.mailbox_address },
+      ...senderOf(list),
       to: subscriber.email as string,
-      reply_to: list.reply_to,
       subject: words.subject,
       text: [opening, `To confirm, open this page and press the button:\n${url}`, closing, list.postal_address]
         .filter(Boolean)

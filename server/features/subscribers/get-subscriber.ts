@@ -20,6 +20,7 @@ export const getSubscriber = defineOperation({
     const key = { project_id: caller.project_id, list_id: params.listId, subscriber_id: params.subId }
     const [type, subscriber] = await Promise.all([findListType(database, key), findSubscriber(database, key)])
     if (!type || !subscriber) throw notFound('subscriber')
-    return withStanding(database, { type }, subscriber)
+    const shown = await withStanding(database, { type }, subscriber)
+    return { ...shown, unsubscribe_reason: shown.unsubscribe_reason ?? undefined, paused_until: shown.paused_until ?? undefined }
   },
 })

@@ -18,17 +18,22 @@ export const subscriberOperations: Operation[] = [
 ]
 
 export { type Added, addSubscriber } from './add-subscriber.ts'
-export { confirmSubscriber, findByConfirmToken } from './confirm-subscriber.ts'
+export { type Confirmation, confirmSubscriber, findByConfirmToken } from './confirm-subscriber.ts'
 export { sendConfirmationMail } from './confirmation-mail.ts'
+export { forgetJoined, noteJoined, refuseCrowd } from './crowd.ts'
 export { markBounced, unsubscribe } from './end-subscription.ts'
 export type { ImportResult } from './import-rows.ts'
+export { makeActive } from './make-active.ts'
 export {
+  countPaused,
   findSubscriber,
   insertSubscriber,
   lockSubscriber,
   lockSubscriberByEmail,
   lockSubscriberOfContact,
   type SubscriberKey,
+  saveReason,
   saveSubscriber,
 } from './subscriber-queries.ts'
+export { readSubscriberToken, subscriberToken } from './subscriber-token.ts'
 export { exportCsv, importCsv }

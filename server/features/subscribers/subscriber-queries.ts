@@ -54,9 +54,24 @@ export const insertSubscriber = (tx: Transaction, subscriber: NewSubscriber) => 
 export const saveSubscriber = (tx: Transaction, subscriber: SubscriberRow) => tx.first<SubscriberRow>`
   update subscribers set name = ${subscriber.name}, status = ${subscriber.status}, subscribed_at = ${subscriber.subscribed_at},
     unsubscribed_at = case when ${subscriber.status} = 'unsubscribed' then coalesce(unsubscribed_at, ${tx.now}) end,
+    unsubscribe_reason = case when ${subscriber.status} = 'unsubscribed' then unsubscribe_reason end,
+    paused_until = case when ${subscriber.status} = status then paused_until end,
     activation = case when ${subscriber.status} = 'active' and status <> 'active' then nextval('activations') else activation end
   where project_id = ${subscriber.project_id} and list_id = ${subscriber.list_id} and id = ${subscriber.id}
   returning *`
+
+/** Only of who has left. */
+export const saveReason = (tx: Transaction, key: SubscriberKey, reason: string) => tx.run`
+  update subscribers set unsubscribe_reason = ${reason}
+  where project_id = ${key.project_id} and list_id = ${key.list_id} and id = ${key.subscriber_id} and status = 'unsubscribed'`
+
+/** Who is on the list and gets no post that is sent at this moment. */
+export async function countPaused(db: Queryable, key: { project_id: ProjectId; list_id: ListId }, now: Date): Promise<number> {
+  const counted = await db.first<{ count: number }>`
+    select count(*) as count from subscribers
+    where project_id = ${key.project_id} and list_id = ${key.list_id} and status = 'active' and paused_until > ${now} and email is not null`
+  return counted?.count ?? 0
+}
 
 export const deleteSubscriberRow = (tx: Transaction, key: SubscriberKey) => tx.run`
   delete from subscribers where project_id = ${key.project_id} and list_id = ${key.list_id} and id = ${key.subscriber_id}`

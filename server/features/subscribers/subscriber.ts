@@ -23,6 +23,12 @@ export interface SubscriberRow {
   last_click_at: Date | null
   country: string | null
   city: string | null
+  /** Set while they are unsubscribed. */
+  unsubscribed_at: Date | null
+  /** In their own words, while they are away. */
+  unsubscribe_reason: string | null
+  /** Active, and wants no mail before then. */
+  paused_until: Date | null
   created_at: Date
 }
 
@@ -49,6 +55,10 @@ export const SubscriberDetail = SubscriberSummary.omit({ created_at: true })
     country: z.string().nullable(),
     city: z.string().nullable(),
     created_at: timestamp,
+    unsubscribe_reason: z.string().optional().meta({ description: 'What somebody who left gave as the reason, if anything' }),
+    paused_until: timestamp
+      .optional()
+      .meta({ description: 'Left out unless they pause: they stay subscribed, and get no posts before then' }),
   })
   .meta({ id: 'SubscriberDetail' })
 

@@ -1,15 +1,14 @@
-import { ApiError } from '../../base/errors.ts'
 import type { ProjectId } from '../../base/ids.ts'
 import type { Database, Queryable, Transaction } from '../../database/database.ts'
+import { isDisposable } from '../../mail/disposable-domains.ts'
 import type { Services } from '../../operations/context.ts'
 import type { ListRow } from '../lists/index.ts'
-import { addSubscriber, lockSubscriberByEmail } from '../subscribers/index.ts'
+import { addSubscriber, lockSubscriberByEmail, noteJoined, refuseCrowd } from '../subscribers/index.ts'
 import type { SubscriberRow } from '../subscribers/subscriber.ts'
 import { findSuppression } from '../suppressions/index.ts'
 import { findEntryByCode, hasEntry } from '../waiting-lines/index.ts'
-import { isDisposable } from './disposable-domains.ts'
 import type { JoinStatus } from './waitlist.ts'
-import { countJoined, countTaken, noteJoined } from './waitlist-queries.ts'
+import { countTaken } from './waitlist-queries.ts'
 
 export interface Joining {
   list: ListRow
@@ -25,7 +24,6 @@ export interface Joining {
 export type Joined = { status: 'created' | 'exists'; subscriber: SubscriberRow } | { status: 'full' | 'invalid'; reason: Refusal }
 type Refusal = 'closed' | 'disposable' | 'suppressed' | 'full'
 
-const hourMs = 3_600_000
 /** Rolls back what was begun. */
 export class Full extends Error {}
 
@@ -36,7 +34,8 @@ export async function join(services: Needs, joining: Joining): Promise<Joined> {
   const { list, email } = joining
   if (isDisposable(email.key, services.config.DISPOSABLE_DOMAINS)) return refusal('disposable')
   return whileThereIsRoom(services.database, async (tx): Promise<Joined> => {
-    await refuseCrowd(services, tx, joining)
+    const comer = joining.from && { project_id: list.project_id, list_id: list.id, from: joining.from }
+    if (comer) await refuseCrowd(services, tx, comer)
     if (await findSuppression(tx, list.project_id, email.key)) return refusal('suppressed')
     const key = { project_id: list.project_id, list_id: list.id }
     const before = await lockSubscriberByEmail(tx, { ...key, email_key: email.key })
@@ -53,7 +52,7 @@ export async function join(services: Needs, joining: Joining): Promise<Joined> {
       cameBy: { referred_by: referrer?.subscriber_id ?? null, joined_from: joining.from, joined_by: joining.joined_by },
     })
     if (isNew) await refuseOverfull(tx, list)
-    if (isNew && joining.from) await noteJoined(tx, key, joining.from)
+    if (isNew && comer) await noteJoined(tx, comer)
     return { status: isNew ? 'created' : 'exists', subscriber }
   })
 }
@@ -83,16 +82,6 @@ async function placesLeft(db: Queryable, list: ListRow, now: Date): Promise<numb
 export async function findHurdle(services: Pick<Services, 'database' | 'clock'>, list: ListRow): Promise<'closed' | 'full' | null> {
   if (list.type === 'waitlist' && list.waitlist_closed) return 'closed'
   return (await placesLeft(services.database, list, services.clock.now())) > 0 ? null : 'full'
-}
-
-/** Each of these sends a mail to somebody: one network address, or one caller from elsewhere, gets so many an hour for each list. */
-async function refuseCrowd({ config }: Pick<Services, 'config'>, tx: Transaction, { list, from }: Joining): Promise<void> {
-  if (from === null) return
-  const since = new Date(tx.now.getTime() - hourMs)
-  if ((await countJoined(tx, { project_id: list.project_id, list_id: list.id }, { from, since })) < config.JOINS_PER_HOUR) return
-  throw new ApiError('rate_limited', 'Too many have joined from here within the hour. Try again later.', {
-    headers: { 'retry-after': '3600' },
-  })
 }
 
 /** What a caller of another project is told is the same whoever is on the list: the mail tells the rest. */

@@ -2,7 +2,7 @@ import { html } from '../../base/html.ts'
 import { enqueueMessages } from '../../delivery/enqueue.ts'
 import { defineJob } from '../../jobs/jobs.ts'
 import type { Services } from '../../operations/context.ts'
-import { findList, type ListKey, type ListRow } from '../lists/index.ts'
+import { findList, type ListKey, type ListRow, senderOf } from '../lists/index.ts'
 import { linesWithDueMail, takeDueMail } from './waitlist-queries.ts'
 import { acceptUrl, statusUrl } from './waitlist-token.ts'
 
@@ -44,9 +44,8 @@ function invitationMail(services: Services, list: ListRow, person: Person) {
   const opening = `Your turn has come: you are invited to ${list.name}.`
   const closing = 'You get this because you joined the waitlist. You do not want it any more? Leave it here:'
   return {
-    from: { name: list.sender_name ?? list.name, address: list.mailbox_address },
+    ...senderOf(list),
     to: person.email,
-    reply_to: list.reply_to,
     subject: `You are invited: ${list.name}`,
     text: [opening, `To accept, open this page and press the button:\n${accept}`, `${closing}\n${leave}`, list.postal_address]
       .filter(Boolean)

@@ -1,7 +1,8 @@
 import { html } from '../../base/html.ts'
 import { countMessages, enqueueMessage } from '../../delivery/enqueue.ts'
 import type { Services } from '../../operations/context.ts'
-import type { ListRow } from '../lists/index.ts'
+import { type ListRow, senderOf } from '../lists/index.ts'
+import { preferencesUrl } from '../preferences/index.ts'
 import { sendConfirmationMail } from '../subscribers/index.ts'
 import type { SubscriberRow } from '../subscribers/subscriber.ts'
 import { statusUrl } from './waitlist-token.ts'
@@ -28,8 +29,10 @@ export const remind = (
     const toPerson = { kind, since, recipient_key: subscriber.email_key }
     if ((await countMessages(tx, { ...toPerson, project_id })) >= maxPerProject || (await countMessages(tx, toPerson)) >= maxPerPerson)
       return
-    const url = list.type === 'waitlist' ? statusUrl(services, subscriber) : null
-    const opening = url
+    const isWaitlist = list.type === 'waitlist'
+    const url = isWaitlist ? statusUrl(services, subscriber) : preferencesUrl(services, subscriber)
+    const words = isWaitlist ? 'See where you stand, share your link, or leave' : 'See what you get, or change it'
+    const opening = isWaitlist
       ? `Somebody, hopefully you, put this address on the waitlist of ${list.name} once more. You are on it already.`
       : `Somebody, hopefully you, subscribed this address to ${list.name} once more. It is subscribed already, and nothing has changed.`
     await enqueueMessage(tx, {
@@ -37,12 +40,11 @@ export const remind = (
       kind,
       list_id: list.id,
       mail: {
-        from: { name: list.sender_name ?? list.name, address: list.mailbox_address },
+        ...senderOf(list),
         to: subscriber.email,
-        reply_to: list.reply_to,
-        subject: url ? `Your place on the waitlist: ${list.name}` : `You are subscribed to ${list.name}`,
-        text: [opening, url && `See where you stand, share your link, or leave:\n${url}`, list.postal_address].filter(Boolean).join('\n\n'),
-        html: html`<p>${opening}</p>${url ? html`<p><a href="${url}">See where I stand</a></p>` : null}${list.postal_address ? html`<p>${list.postal_address}</p>` : null}`
+        subject: isWaitlist ? `Your place on the waitlist: ${list.name}` : `You are subscribed to ${list.name}`,
+        text: [opening, `${words}:\n${url}`, list.postal_address].filter(Boolean).join('\n\n'),
+        html: html`<p>${opening}</p><p><a href="${url}">${words}</a></p>${list.postal_address ? html`<p>${list.postal_address}</p>` : null}`
           .text,
         headers: { 'Auto-Submitted': 'auto-generated' },
       },

@@ -1,6 +1,7 @@
 import { defineJob } from '../../jobs/jobs.ts'
+import { forgetJoined } from '../subscribers/index.ts'
 import { dropUnconfirmed, repairLine } from '../waiting-lines/index.ts'
-import { forgetJoined, waitlists } from './waitlist-queries.ts'
+import { waitlists } from './waitlist-queries.ts'
 
 const dayMs = 24 * 3_600_000
 

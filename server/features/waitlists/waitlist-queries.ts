@@ -21,19 +21,6 @@ export async function countTaken(db: Queryable, key: ListKey, now: Date): Promis
   return counted?.taken ?? 0
 }
 
-/** How many joined a list from one place since then. */
-export async function countJoined(tx: Transaction, key: ListKey, { from, since }: { from: Buffer; since: Date }): Promise<number> {
-  const counted = await tx.first<{ count: number }>`
-    select count(*) as count from list_joins
-    where project_id = ${key.project_id} and list_id = ${key.list_id} and joined_from = ${from} and joined_at > ${since}`
-  return counted?.count ?? 0
-}
-
-export const noteJoined = (tx: Transaction, key: ListKey, from: Buffer) => tx.run`
-  insert into list_joins (project_id, list_id, joined_from, joined_at) values (${key.project_id}, ${key.list_id}, ${from}, ${tx.now})`
-
-export const forgetJoined = (db: Queryable, before: Date) => db.run`delete from list_joins where joined_at < ${before}`
-
 export interface ReferrerRow {
   id: SubscriberId
   label: string

@@ -35,13 +35,16 @@ const plainText = /^(?:`+|~+|[\s\S])(?:(?= {2,}\n)|[\s\S]*?(?=[\\<![`*~_]|https?
  * Markdown to HTML. A tag that steers and has a line to itself (`{% for … %}`) goes through as a comment, which ends a paragraph or a
  * list and becomes no paragraph of its own.
  */
-export function htmlFromMarkdown(markdown: string, tags: MergeTags): string {
-  const set = markdown.replace(/^[ \t]*(ph\d+n\d+z)[ \t]*$/gm, (line, word) => (tags.controls.has(word) ? `<!--${word}-->` : line))
-  const html = (marked.parse(set) as string).replace(/<!--(ph\d+n\d+z)-->/g, (comment, word) => (tags.controls.has(word) ? word : comment))
-  return page(`<div style="max-width:600px;margin:0 auto">\n${html}</div>`, {
+export const htmlFromMarkdown = (markdown: string, tags: MergeTags): string =>
+  page(`<div style="max-width:600px;margin:0 auto">\n${markdownContent(markdown, tags)}</div>`, {
     body: 'margin:0;padding:24px;font:16px/1.6 -apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif;color:#222',
     sheet: 'img{max-width:100%;height:auto}pre{overflow:auto}blockquote{margin:0 0 0 16px;color:#555}',
   })
+
+/** The same without the page around it, for whoever has one. */
+export function markdownContent(markdown: string, tags: MergeTags): string {
+  const set = markdown.replace(/^[ \t]*(ph\d+n\d+z)[ \t]*$/gm, (line, word) => (tags.controls.has(word) ? `<!--${word}-->` : line))
+  return (marked.parse(set) as string).replace(/<!--(ph\d+n\d+z)-->/g, (comment, word) => (tags.controls.has(word) ? word : comment))
 }
 
 /** A whole document: what has no body of its own is put into one. */

@@ -3,6 +3,7 @@ import type { LineAnswer } from '../../base/thread-line.ts'
 import { threadMs } from '../../base/thread-time.ts'
 import { type CompiledParts, checkTemplates, compileParts, type Preview, previewsOf } from './compile-post.ts'
 import { openPost } from './open-post.ts'
+import { type PageFixed, type PostPage, pageOf } from './page.ts'
 import type { Recipient } from './part.ts'
 import { mainFieldOf, type PostFrame, type PostSource } from './post-source.ts'
 import { TemplateError, type TemplateField } from './template-error.ts'
@@ -12,8 +13,9 @@ export type CompilerTask =
   | { kind: 'check'; source: PostSource }
   | { kind: 'preview'; source: PostSource; frame: PostFrame; recipients: Recipient[] }
   | { kind: 'compile'; source: PostSource; frame: PostFrame; recipient: Recipient }
+  | { kind: 'page'; source: PostSource; fixed: PageFixed }
 
-export type CompilerResult = null | Preview[] | CompiledParts
+export type CompilerResult = null | Preview[] | CompiledParts | PostPage
 
 export interface RefusedPost {
   field: TemplateField
@@ -46,6 +48,7 @@ function resultOf(task: CompilerTask): CompilerResult {
     checkTemplates(task.source)
     return null
   }
+  if (task.kind === 'page') return pageOf(task.source, task.fixed)
   const { source, frame } = task
   if (task.kind === 'preview') return previewsOf(source, frame, task.recipients)
   const parts = compileParts(source, frame)

@@ -1,6 +1,7 @@
 import { ThreadLine } from '../../base/thread-line.ts'
 import type { CompiledParts, Preview } from './compile-post.ts'
 import type { CompilerResult, CompilerTask, RefusedPost } from './compiler-thread.ts'
+import type { PageFixed, PostPage } from './page.ts'
 import type { Recipient } from './part.ts'
 import { mainFieldOf, type PostFrame, type PostSource } from './post-source.ts'
 import { TemplateError } from './template-error.ts'
@@ -17,6 +18,8 @@ export interface Compiler {
   preview(project: string, issue: { source: PostSource; frame: PostFrame }, recipients: Recipient[]): Promise<Preview[]>
   /** What is kept with a broadcast. Filled once for `recipient`, so that what cannot be sent is told before anything is. */
   compile(project: string, issue: { source: PostSource; frame: PostFrame }, recipient: Recipient): Promise<CompiledParts>
+  /** What somebody of whom nothing is known sees of it on the web, made safe to show. */
+  page(project: string, source: PostSource, fixed: PageFixed): Promise<PostPage>
   stop(): Promise<void>
 }
 
@@ -48,6 +51,7 @@ export function createCompiler(): Compiler {
     },
     preview: (project, issue, recipients) => line.ask(project, { kind: 'preview', ...issue, recipients }) as Promise<Preview[]>,
     compile: (project, issue, recipient) => line.ask(project, { kind: 'compile', ...issue, recipient }) as Promise<CompiledParts>,
+    page: (project, source, fixed) => line.ask(project, { kind: 'page', source, fixed }) as Promise<PostPage>,
     stop: () => line.stop(),
   }
 }

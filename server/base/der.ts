@@ -50,3 +50,37 @@ function base128(value: number): number[] {
   for (let rest = value >> 7; rest > 0; rest >>= 7) groups.unshift((rest & 0x7f) | 0x80)
   return groups
 }
+
+export interface DerElement {
+  tag: number
+  content: Buffer
+}
+
+/** The elements that stand one after another in these bytes. Throws when they are no DER. */
+export function readElements(bytes: Buffer): DerElement[] {
+  const elements: DerElement[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const [from, end] = extentAt(bytes, at + 1)
+    elements.push({ tag: bytes[at] as number, content: bytes.subarray(from, end) })
+    at = end
+  }
+  return elements
+}
+
+/** Where the content begins and ends whose length is written at `at`. */
+function extentAt(bytes: Buffer, at: number): [from: number, end: number] {
+  const first = bytes[at] ?? 0x80
+  const size = first < 0x80 ? 0 : first & 0x7f
+  // Nothing that we read is longer than three bytes can say.
+  if (first === 0x80 || size > 3 || at + size >= bytes.length) throw new Error('not DER: a length is missing')
+  const from = at + 1 + size
+  const length = size === 0 ? first : bytes.readUIntBE(at + 1, size)
+  if (from + length > bytes.length) throw new Error('not DER: it ends too early')
+  return [from, from + length]
+}
+
+export const toPem = (label: string, der: Buffer): string =>
+  `-----BEGIN ${label}-----\n${der
+    .toString('base64')
+    .replace(/(.{64})/g, '$1\n')
+    .trimEnd()}\n-----END ${label}-----\n`

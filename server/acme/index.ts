@@ -1,0 +1,6 @@
+export type { Authorization, Order } from './answers.ts'
+export { type Chain, readChain, renewalId } from './chain.ts'
+export { type Acme, createAcme, plain } from './client.ts'
+export { makeCsr } from './csr.ts'
+export { type AcmeAccount, dnsChallengeValue, keyAuthorization, newKey } from './jws.ts'
+export { AcmeProblem } from './problem.ts'

@@ -1,0 +1,139 @@
+import type { ProjectId } from '../../base/ids.ts'
+import type { Database, Queryable, Transaction } from '../../database/database.ts'
+import type { CertificateRow, ChallengeKind } from './certificate.ts'
+
+/** Null is this installation itself. */
+export interface CertificateKey {
+  project_id: ProjectId | null
+  host: string
+}
+
+export interface WantedCertificate extends CertificateKey {
+  /** Where the host must lead before the authority is asked to look there. Null: anywhere. */
+  target: string | null
+  challenges: ChallengeKind[]
+}
+
+/** A host that passes to another project keeps its certificate: the key is ours, and the host leads to the same place. */
+export const upsertCertificate = (tx: Transaction, { project_id, host, target, challenges }: WantedCertificate) => tx.run`
+  insert into certificates (host, project_id, target, challenges, step_since, due_at, created_at)
+  values (${host}, ${project_id}, ${target}, ${challenges}, ${tx.now}, ${tx.now}, ${tx.now})
+  on conflict (host) do update set project_id = excluded.project_id, target = excluded.target, challenges = excluded.challenges,
+    failures = 0, problem = null, warnings = 0
+  where (certificates.project_id, certificates.target, certificates.challenges)
+    is distinct from (excluded.project_id, excluded.target, excluded.challenges)`
+
+/** What is there already stays as it is. */
+export const insertWanted = (tx: Transaction, { project_id, host, target, challenges }: WantedCertificate) => tx.run`
+  insert into certificates (host, project_id, target, challenges, step_since, due_at, created_at)
+  values (${host}, ${project_id}, ${target}, ${challenges}, ${tx.now}, ${tx.now}, ${tx.now}) on conflict (host) do nothing`
+
+/** Of names that end so, how many were ordered lately. */
+export const countYoungBelow = async (tx: Transaction, { suffix, since }: { suffix: string; since: Date }): Promise<number> =>
+  (
+    await tx.first<{ count: number }>`
+    select count(*) as count from certificates where created_at > ${since} and right(host, length(${suffix}::text)) = ${suffix}`
+  )?.count ?? 0
+
+export const findRow = (db: Queryable, { project_id, host }: CertificateKey) => db.first<CertificateRow>`
+  select * from certificates where host = ${host} and project_id is not distinct from ${project_id}`
+
+export const deleteCertificate = (tx: Transaction, { project_id, host }: CertificateKey) => tx.run`
+  delete from certificates where host = ${host} and project_id is not distinct from ${project_id}`
+
+export const setDue = (tx: Transaction, { host, due_at }: { host: string; due_at: Date }) => tx.run`
+  update certificates set due_at = ${due_at} where host = ${host} and due_at > ${due_at}`
+
+/** Hosts of this installation that its settings do not name any more. */
+export const deleteOtherOwn = (tx: Transaction, hosts: string[]) => tx.run`
+  delete from certificates where project_id is null and not (host = any(${hosts}))`
+
+/** They go with what a merge moves: a host is known by its name, so nothing can clash. */
+export const moveCertificates = (tx: Transaction, { from, to }: { from: ProjectId; to: ProjectId }) => tx.run`
+  update certificates set project_id = ${to} where project_id = ${from}`
+
+interface Claim {
+  now: Date
+  owner: string
+  leaseSeconds: number
+  limit: number
+}
+
+/** What is due, for one process alone until its lease is over. */
+export const claimDue = (db: Database, { now, owner, leaseSeconds, limit }: Claim) => db.many<CertificateRow>`
+  update certificates set lease_owner = ${owner}, leased_until = now() + ${leaseSeconds}::integer * interval '1 second'
+  where host = any(array(
+    select host from certificates
+    where due_at <= ${now} and (leased_until is null or leased_until < now())
+    order by due_at limit ${limit} for update skip locked))
+  returning *`
+
+/** False when the lease has passed to another, or the certificate is not wanted any more. */
+export const saveTurn = async (tx: Transaction, row: CertificateRow, owner: string): Promise<boolean> =>
+  (await tx.run`
+    update certificates set
+      private_key = ${row.private_key}, chain = ${row.chain}, not_before = ${row.not_before}, not_after = ${row.not_after},
+      issued_at = ${row.issued_at}, renew_at = ${row.renew_at}, step = ${row.step}, step_since = ${row.step_since},
+      ordered = ${row.ordered === null ? null : JSON.stringify(row.ordered)}, order_key = ${row.order_key}, due_at = ${row.due_at},
+      held_until = ${row.held_until}, failures = ${row.failures}, failed_at = ${row.failed_at}, troubles = ${row.troubles},
+      problem = ${row.problem}, warnings = ${row.warnings}, lease_owner = null, leased_until = null
+    where host = ${row.host} and lease_owner = ${owner}`) > 0
+
+/** For who stops in the middle of it: another may take it at once. */
+export const releaseTurn = (db: Queryable, host: string, owner: string) => db.run`
+  update certificates set lease_owner = null, leased_until = null where host = ${host} and lease_owner = ${owner}`
+
+export const insertChallenge = (
+  tx: Transaction,
+  { token, host, key_authorization }: { token: string; host: string; key_authorization: string },
+) =>
+  tx.run`
+    insert into acme_challenges (token, host, key_authorization, created_at) values (${token}, ${host}, ${key_authorization}, ${tx.now})
+    on conflict (token) do nothing`
+
+export const deleteChallenges = (tx: Transaction, host: string) => tx.run`delete from acme_challenges where host = ${host}`
+
+/** Whoever asks: the authority comes without a credential, and the token is the proof that it was told of it. */
+export const findChallenge = (db: Queryable, token: string) => db.first<{ key_authorization: string }>`
+  select key_authorization from acme_challenges where token = ${token}`
+
+export interface AccountRow {
+  directory: string
+  private_key: Buffer
+  url: string | null
+}
+
+/** The one that was there first counts: two processes that begin at once share it. */
+export async function keepAccount(
+  db: Database,
+  { directory, private_key, now }: { directory: string; private_key: Buffer; now: Date },
+): Promise<AccountRow> {
+  return db.transaction(async (tx) => {
+    await tx.run`
+      insert into acme_accounts (directory, private_key, created_at) values (${directory}, ${private_key}, ${now})
+      on conflict (directory) do nothing`
+    return (await findAccount(tx, directory))! // put there above
+  })
+}
+
+export const findAccount = (db: Queryable, directory: string) => db.first<AccountRow>`
+  select directory, private_key, url from acme_accounts where directory = ${directory}`
+
+export const setAccountUrl = (db: Queryable, { directory, url }: { directory: string; url: string | null }) => db.run`
+  update acme_accounts set url = ${url} where directory = ${directory}`
+
+export interface ServedRow {
+  private_key: Buffer
+  chain: string
+  issued_at: Date
+}
+
+/** By host alone, as a handshake names it. */
+export const findServed = (db: Queryable, host: string) => db.first<ServedRow>`
+  select private_key, chain, issued_at from certificates where host = ${host} and chain is not null`
+
+/** Who is told when something goes wrong by itself; for a host of this installation, its owner. Null for an agent that nobody has claimed. */
+export const findOwnerAddress = (db: Queryable, project_id: ProjectId | null) => db.first<{ email: string | null }>`
+  select coalesce(owner.email, parent.email) as email
+  from projects p join users owner on owner.id = p.owner_id left join users parent on parent.id = owner.parent_id
+  where p.id = coalesce(${project_id}::uuid, (select owner_project_id from instance))`

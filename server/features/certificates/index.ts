@@ -1,0 +1,7 @@
+export type { CertificateView, ChallengeKind } from './certificate.ts'
+export { type CertificateKey, findChallenge, moveCertificates, type WantedCertificate } from './certificate-queries.ts'
+export { checkCertificate, findCertificate, forgetCertificate, orderCertificate } from './order-certificate.ts'
+export { ownHosts } from './own-hosts.ts'
+export { createServedCertificates, type ServedCertificates } from './served-certificates.ts'
+export { createSubdomainCertificates } from './subdomains.ts'
+export { areCertificatesOurs, startCertificates } from './tend-certificates.ts'

@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Acme, type AcmeAccount, createAcme } from '../../acme/index.ts'
+import type { Config } from '../../base/config.ts'
+import { OperatorError, reasonOf } from '../../base/errors.ts'
+import { type Loop, startLoop } from '../../base/loop.ts'
+import { wake } from '../../base/wake.ts'
+import type { Services } from '../../operations/context.ts'
+import { ensureAccount } from './account.ts'
+import { afterError, afterRunOut, isRunOut } from './after-trouble.ts'
+import type { CertificateRow } from './certificate.ts'
+import { claimDue, deleteCertificate, deleteChallenges, insertChallenge, releaseTurn, saveTurn } from './certificate-queries.ts'
+import { keepOwnHosts } from './own-hosts.ts'
+import { steps } from './steps.ts'
+import { warnOfExpiry } from './warn-of-expiry.ts'
+
+const letsEncrypt = 'https://acme-v02.api.letsencrypt.org/directory'
+
+/** Whether this installation does TLS itself; behind a proxy it does not, and orders nothing. */
+export const areCertificatesOurs = ({ HTTPS_PORT }: Pick<Config, 'HTTPS_PORT'>): boolean => HTTPS_PORT !== null
+
+const lookEveryMs = 1_000
+/** So many orders are worked at by one process. One whose name servers are slow holds up no other. */
+const places = 32
+/** Longer than a step can take: two questions and what DNS needs. */
+const leaseSeconds = 180
+
+/** Orders certificates and renews them, a step at a time. Null when a proxy does TLS. */
+export function startCertificates(services: Services): Loop | null {
+  const { config, clock, log } = services
+  if (!areCertificatesOurs(config)) return null
+  const acme = createAcme({ directoryUrl: config.ACME_DIRECTORY_URL ?? letsEncrypt, ca: readRoot(config.ACME_CA_FILE), clock })
+  const tending = createTending(services, acme)
+  let hasOwnHosts = false
+  const loop = startLoop({
+    name: 'certificates',
+    log,
+    on: 'certificates',
+    everyMs: lookEveryMs,
+    async step() {
+      if (!hasOwnHosts) await keepOwnHosts(services)
+      hasOwnHosts = true
+      return tending.step()
+    },
+  })
+  return {
+    async stop() {
+      tending.leave()
+      await loop.stop()
+      await tending.settled()
+    },
+  }
+}
+
+function readRoot(file: string | null): string | null {
+  if (file === null) return null
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new OperatorError(`ACME_CA_FILE cannot be read: ${reasonOf(error)}.`, { cause: error })
+  }
+}
+
+export interface Tending {
+  /** Begins a step of each order that is due, as far as there are places, and waits for the first that ends. True when there were any. */
+  step(): Promise<boolean>
+  /** Resolves when nothing is under way. */
+  settled(): Promise<unknown>
+  /** Breaks off what is under way; whoever comes next takes it up. */
+  leave(): void
+}
+
+export function createTending(services: Services, acme: Acme): Tending {
+  const { database, clock, log } = services
+  const owner = randomUUID()
+  const underWay = new Set<Promise<void>>()
+  let isLeaving = false
+  let asking: Promise<AcmeAccount> | null = null
+  /** Orders that begin together ask for the account once. */
+  const account = (): Promise<AcmeAccount> => {
+    asking ??= ensureAccount(services, acme).finally(() => {
+      asking = null
+    })
+    return asking
+  }
+  const begin = (row: CertificateRow) => {
+    const turn = takeTurn(services, { acme, account, row, owner, isLeaving: () => isLeaving })
+      .catch((error: unknown) => log.warn({ host: row.host, reason: reasonOf(error) }, 'a step of an order is taken again later'))
+      .finally(() => underWay.delete(turn))
+    underWay.add(turn)
+  }
+  return {
+    async step() {
+      const limit = isLeaving ? 0 : places - underWay.size
+      const claimed = limit > 0 ? await claimDue(database, { now: clock.now(), owner, leaseSeconds, limit }) : []
+      for (const row of claimed) begin(row)
+      if (underWay.size === 0) return false
+      await Promise.race([...underWay, sleep(lookEveryMs, undefined, { ref: false })])
+      return true
+    },
+    settled: () => Promise.all(underWay),
+    leave() {
+      isLeaving = true
+      acme.close()
+    },
+  }
+}
+
+interface Leased {
+  acme: Acme
+  account(): Promise<AcmeAccount>
+  row: CertificateRow
+  owner: string
+  isLeaving(): boolean
+}
+
+async function takeTurn(services: Services, { acme, account, row, owner, isLeaving }: Leased): Promise<void> {
+  const { database, clock, log } = services
+  const now = clock.now()
+  const change = await (isRunOut(row, now)
+    ? Promise.resolve(afterRunOut(row, now))
+    : steps[row.step]({ services, acme, account, row, now })
+  ).catch((error: unknown) => (isLeaving() ? null : afterError(services, { acme, row, error, now })))
+  if (change === null) return void (await releaseTurn(database, row.host, owner))
+  const { challenge, isUnwanted, ...changed } = change
+  const after: CertificateRow = { ...row, ...changed }
+  await database.transaction(async (tx) => {
+    if (isUnwanted) return void (await deleteCertificate(tx, row))
+    const warnings = await warnOfExpiry(services, tx, after)
+    if (!(await saveTurn(tx, { ...after, warnings }, owner))) return
+    if (challenge) await insertChallenge(tx, { ...challenge, host: row.host })
+    else if (!['proving', 'checking'].includes(after.step)) await deleteChallenges(tx, row.host)
+    if (after.issued_at === row.issued_at) return
+    log.info({ host: row.host, not_after: after.not_after }, 'a certificate was issued')
+    tx.afterCommit(() => wake('certificates', row.host))
+  })
+}

@@ -1,0 +1,86 @@
+import type { Config } from '../../base/config.ts'
+import type { DomainKey } from '../../delivery/control.ts'
+import { returnHostOf } from '../../mail/verp.ts'
+
+/** A record that belongs into the zone of a domain, in the words of whoever adds it. */
+export interface WantedRecord {
+  /** What its finding is kept by; a key's own id for DKIM. */
+  key: string
+  kind: 'dkim' | 'return_path' | 'dmarc' | 'mx'
+  type: 'TXT' | 'CNAME' | 'MX'
+  name: string
+  value: string
+  purpose: string
+  /** Without it the domain is not verified. */
+  isRequired: boolean
+  /** A key that waits to take the place of the one in use. */
+  isSuccessor?: boolean
+}
+
+export interface Wanted {
+  domain: string
+  keys: DomainKey[]
+  /** Whether a mailbox here has an address at the domain. */
+  receives: boolean
+}
+
+type Settings = Pick<Config, 'MAIL_DOMAIN' | 'MX_HOST'>
+
+/** Where customers' return paths point at; the operator gives this name an MX and an SPF record. */
+export const returnTargetOf = ({ MAIL_DOMAIN }: Pick<Settings, 'MAIL_DOMAIN'>): string => `rp.${MAIL_DOMAIN}`
+
+/** In the order in which a person adds them. */
+export function recordsFor(settings: Settings, { domain, keys, receives }: Wanted): WantedRecord[] {
+  return [
+    ...keys.map((key) => dkimRecordFor(key, keys)),
+    {
+      key: 'return_path',
+      kind: 'return_path',
+      type: 'CNAME',
+      name: returnHostOf(domain),
+      value: returnTargetOf(settings),
+      purpose: 'Return path: bounces come back here, and SPF vouches for your domain.',
+      isRequired: true,
+    },
+    {
+      key: 'dmarc',
+      kind: 'dmarc',
+      type: 'TXT',
+      name: `_dmarc.${domain}`,
+      value: 'v=DMARC1; p=none;',
+      purpose: 'DMARC: tells receivers what to do with mail that only pretends to be yours. A policy that you have already will do.',
+      isRequired: true,
+    },
+    ...(receives ? [mxRecordFor(settings, domain)] : []),
+  ]
+}
+
+function dkimRecordFor(key: DomainKey, keys: DomainKey[]): WantedRecord {
+  const isRsa = key.algorithm === 'rsa-sha256'
+  const isSuccessor = key.status === 'pending' && keys.some((other) => other.status === 'active' && other.algorithm === key.algorithm)
+  const purpose = isSuccessor
+    ? 'DKIM, the next key: mail is signed with it as soon as this record is seen. Leave the record before it in place for two weeks more.'
+    : isRsa
+      ? 'DKIM: the key that proves your mail is yours, and unchanged.'
+      : 'DKIM with Ed25519, optional: a second, more modern signature.'
+  return {
+    key: key.id,
+    kind: 'dkim',
+    type: 'TXT',
+    name: key.name,
+    value: key.value,
+    purpose,
+    isRequired: isRsa && !isSuccessor,
+    isSuccessor,
+  }
+}
+
+const mxRecordFor = ({ MX_HOST }: Settings, domain: string): WantedRecord => ({
+  key: 'mx',
+  kind: 'mx',
+  type: 'MX',
+  name: domain,
+  value: `10 ${MX_HOST}`,
+  purpose: `Optional: brings all mail for @${domain} to the mailboxes here. Add it only if it should not go where it goes now.`,
+  isRequired: false,
+})

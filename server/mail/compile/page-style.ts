@@ -1,0 +1,51 @@
+/** What a style on the site may say: letters, colours, sizes and borders. Nothing that loads, covers the page or leaves its place. */
+const properties = new Set(
+  `background-color border border-bottom border-bottom-color border-bottom-style border-bottom-width border-collapse border-color
+   border-left border-left-color border-left-style border-left-width border-radius border-right border-right-color border-right-style
+   border-right-width border-spacing border-style border-top border-top-color border-top-style border-top-width border-width
+   color direction display font-family font-size font-style font-variant font-weight height letter-spacing line-height
+   list-style-type margin margin-bottom margin-left margin-right margin-top max-width min-width padding
+   padding-bottom padding-left padding-right padding-top table-layout text-align text-decoration text-indent text-transform
+   vertical-align white-space width word-break word-spacing overflow-wrap`
+    .split(/\s+/)
+    .filter(Boolean),
+)
+
+/** Shorthands whose colour is all that is wanted of them. */
+const renamed: Record<string, string> = { background: 'background-color', 'word-wrap': 'overflow-wrap' }
+
+const maxLetters = 4_000
+/** No function but those of colours, no escape that could spell one, no comment, no brace, nothing of other rules. */
+const value = /^(?:[\w\s.,%#+'"-]|(?:rgba?|hsla?)\([\d\s.,%/deg-]*\))+$/i
+const displays = /^(?:none|block|inline|inline-block|table|table-row|table-cell|list-item)$/i
+/** Longer than any screen, or to the left of the page. */
+const immoderate = /\d{4,}(?:\.\d+)?(?:px|pt|em|rem|vw|vh|%|in|cm|mm|ch|ex)|(?:^|[\s,])-\s*[\d.]/i
+const huge = /(?:^|[\s,])(?:[1-9]\d{2,}px|[1-9]\d{2,}pt|(?:[6-9]|\d{2,})(?:\.\d+)?r?em|\d{3,}vw)/i
+
+/** The declarations of a style attribute that are harmless, in their order. */
+export const pageStyle = (style: string): string =>
+  style
+    .slice(0, maxLetters)
+    .split(';')
+    .flatMap((declaration) => {
+      const colon = declaration.indexOf(':')
+      const name = declaration.slice(0, Math.max(colon, 0)).trim().toLowerCase()
+      const property = renamed[name] ?? name
+      const text = declaration
+        .slice(colon + 1)
+        .replace(/!\s*important\s*$/i, '')
+        .trim()
+      return properties.has(property) && isHarmless(property, text) ? [`${property}:${text}`] : []
+    })
+    .join(';')
+
+function isHarmless(property: string, text: string): boolean {
+  if (text === '' || text.length > 200 || !value.test(text) || !isQuotedEvenly(text) || immoderate.test(text)) return false
+  if (property === 'display') return displays.test(text)
+  return property !== 'font-size' || !huge.test(text)
+}
+
+/** A quote left open would take the rest of the sheet with it. */
+const isQuotedEvenly = (text: string): boolean => /^(?:[^'"]|'[^'"]*'|"[^'"]*")*$/.test(text)
+
+export const isColoured = (style: string): boolean => /(?:^|;)(?:color|background-color):/.test(style)

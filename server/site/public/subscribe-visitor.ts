@@ -1,0 +1,45 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { FastifyRequest } from 'fastify'
+import { notFound } from '../../base/errors.ts'
+import { peerOf } from '../../base/peer-address.ts'
+import { findList } from '../../features/lists/index.ts'
+import { findHurdle, join, remind } from '../../features/waitlists/index.ts'
+import type { Services } from '../../operations/context.ts'
+import type { Site } from './layout.ts'
+
+interface Visitor {
+  site: Pick<Site, 'project_id' | 'list_id'>
+  email: { address: string; key: string }
+  name: string
+}
+
+/** What anybody may be told: it is the same for every address of that domain. */
+type Refusal = 'disposable' | 'closed' | 'full'
+
+/** Longer than it takes: from the time nobody learns whether an address is new, known or unwanted. */
+const answerAfterMs = 150
+
+/** Asks the mailbox whether it wants the list; null when that is on its way, or so it seems. */
+export async function subscribe(services: Services, request: FastifyRequest, visitor: Visitor): Promise<Refusal | null> {
+  const [done] = await Promise.allSettled([ask(services, request, visitor), wait(answerAfterMs)])
+  if (done.status === 'rejected') throw done.reason
+  return done.value
+}
+
+async function ask(services: Services, request: FastifyRequest, { site, email, name }: Visitor): Promise<Refusal | null> {
+  const list = await findList(services.database, site)
+  if (!list) throw notFound('list')
+  const hurdle = await findHurdle(services, list)
+  const joined = await join(services, {
+    list,
+    email,
+    name: name.replace(/[\s\p{Cc}]+/gu, ' ').slice(0, 200),
+    source: 'form',
+    from: services.secrets.mac('waitlist_peer', peerOf(request)),
+    joined_by: null,
+  })
+  if (joined.status === 'exists') await remind(services, list, joined.subscriber)
+  if (hurdle) return hurdle
+  const reason = 'reason' in joined ? joined.reason : null
+  return reason === 'suppressed' ? null : reason
+}
