@@ -133,6 +133,13 @@ test('search finds words and their beginnings in titles and bodies, and takes wh
   }
 })
 
+test('no text takes the search long to take in', { timeout: 60_000 }, async () => {
+  const { project, list, at } = await newSite(app)
+  for (const odd of ['_a', 'a.a@', '<', '<a b="', 'http://a/', '1e1-'])
+    await publish(project, list, { subject: 'Odd', body_text: odd.repeat(50_000 / odd.length) })
+  assert.equal((await visit(app, `${at}/archive?q=odd`)).status, 200)
+})
+
 test('who reads a post is told once a day, and neither machines nor those who look at other pages are', async () => {
   const { project, list, at } = await newSite(app)
   const stream = await followEvents({ url: app.url, key: project.key })
