@@ -16,7 +16,7 @@ import { emptyField, isTimely, isTrapped, stampOf } from './public/traps.ts'
  * its mailbox. Programs that fill in every field they find, or answer faster than anybody types, put nobody on a list.
  */
 export function addJoinPages(app: FastifyInstance, services: Services): void {
-  acceptForms(app, services.config)
+  acceptForms(app, services.config, { isSite: true })
   const path = '/s/:subdomain/join'
 
   app.get<Visit>(path, async (request, reply) => {

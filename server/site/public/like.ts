@@ -21,7 +21,7 @@ export function likeButton(site: Site, post: Pick<SitePostRow, 'id' | 'slug' | '
 
 /** Liking a post: once a day for each visitor, who is told apart without a cookie. What a program does counts for nothing. */
 export function addLikes(app: FastifyInstance, services: Services): void {
-  acceptForms(app, services.config)
+  acceptForms(app, services.config, { isSite: true })
   const siteOf = createSiteFinder(services)
 
   app.post<{ Params: SiteVisit['Params'] & { slug: string } }>('/s/:subdomain/p/:slug/like', async (request, reply) => {

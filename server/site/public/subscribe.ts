@@ -3,7 +3,7 @@ import { ApiError } from '../../base/errors.ts'
 import { html } from '../../base/html.ts'
 import type { Services } from '../../operations/context.ts'
 import { email } from '../../operations/schemas.ts'
-import { fieldOf, isFromHere, readForms } from '../forms.ts'
+import { fieldOf, isFrom, isFromItsHost, readForms } from '../forms.ts'
 import { type Site, sendSitePage } from './layout.ts'
 import { sendNoSite } from './not-found.ts'
 import type { SiteVisit } from './serve.ts'
@@ -35,7 +35,7 @@ export function addSubscribePages(app: FastifyInstance, services: Services): voi
     if (!site) return sendNoSite(reply)
     const typed = { email: fieldOf(request, 'email'), name: fieldOf(request, 'name') }
     const isEmbedded = fieldOf(request, 'from') === 'embed'
-    if (!isEmbedded && !isFromHere(request, own)) throw new ApiError('forbidden', site.words.fromElsewhere)
+    if (!isEmbedded && !isFrom(own, request) && !isFromItsHost(request)) throw new ApiError('forbidden', site.words.fromElsewhere)
     if (isTrapped(request)) return sendAsked(reply, site)
     if (!isEmbedded && !isTimely(services, fieldOf(request, 'shown')))
       return sendForm(services, reply, site, { typed, status: 422, problem: site.words.onceMore })
