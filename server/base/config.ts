@@ -304,7 +304,7 @@ export const settings = {
     schema: positive,
     default: (s) => (isLocal(s) ? '1000' : '30'),
     default_text: '`30`; `1000` on localhost',
-    about: 'How many may join a waitlist from one network address, or through the key of one other project, in an hour.',
+    about: 'How often somebody may try to join a list from one network address, or through the key of one other project, in an hour.',
   }),
   DISPOSABLE_DOMAINS: setting({
     schema: commaList.pipe(z.array(domain.transform((text) => text.toLowerCase()))),

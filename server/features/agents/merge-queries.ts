@@ -1,6 +1,6 @@
 import type { ContactId, Id, ListId, ProjectId } from '../../base/ids.ts'
 import type { Transaction } from '../../database/database.ts'
-import { sql } from '../../database/sql.ts'
+import { type Fragment, sql } from '../../database/sql.ts'
 import type { ContactGroupRow } from '../contact-groups/contact-group.ts'
 import { changeContactCount } from '../contacts/index.ts'
 import type { MailboxRow } from '../mailboxes/index.ts'
@@ -83,9 +83,7 @@ export async function moveDeliveries(tx: Transaction, { from, to }: Move): Promi
  * the merge begins anew.
  */
 export async function joinContacts(tx: Transaction, { from, to }: Move): Promise<void> {
-  const known = await tx.many<{ mine: ContactId; theirs: ContactId }>`
-    select mine.id as mine, theirs.id as theirs from contacts theirs join contacts mine on mine.email_key = theirs.email_key
-    where theirs.project_id = ${from} and mine.project_id = ${to} for update`
+  const known = [...(await findKnown(tx, { from, to }, sql`email_key`)), ...(await findKnown(tx, { from, to }, sql`agent_id`))]
   const pairs = sql`unnest(${known.map(({ mine }) => mine)}::uuid[], ${known.map(({ theirs }) => theirs)}::uuid[]) as pair (mine, theirs)`
   await tx.run`
     update contacts mine set
@@ -115,6 +113,11 @@ export async function joinContacts(tx: Transaction, { from, to }: Move): Promise
   await tx.run`delete from project_counters where project_id = ${from}`
   if (moved > 0) await changeContactCount(tx, to, moved)
 }
+
+/** People are known by their address; an agent has none, and is known by what it is. No contact has both. */
+const findKnown = (tx: Transaction, { from, to }: Move, by: Fragment) => tx.many<{ mine: ContactId; theirs: ContactId }>`
+  select mine.id as mine, theirs.id as theirs from contacts theirs join contacts mine on mine.${by} = theirs.${by}
+  where theirs.project_id = ${from} and mine.project_id = ${to} for update`
 
 /** After their contacts. Two groups of one name become one; the others move. Answers those that grew or arrived, in a fixed order. */
 export async function joinContactGroups(tx: Transaction, { from, to }: Move) {

@@ -66,7 +66,8 @@ function receivedOf(filed: FiledMail, isHeard: boolean): z.output<typeof Receive
     verdicts: verdicts as unknown as Record<string, unknown>,
     attachments,
     is_automatic: !isByPerson(filed.mail),
-    truncated: isCut,
+    // Who has only just begun to listen gets what was filed a moment ago without its bodies, and sees it by this.
+    truncated: isCut || (!isHeard && (parsed.text !== null || parsed.html !== null)),
   }
 }
 

@@ -7,10 +7,10 @@ import type { Services } from '../../operations/context.ts'
 import { findList } from '../lists/index.ts'
 import { postEventData, refuseEmpty, refuseUnless } from './post.ts'
 import { broadcastSourceOf, type CompiledIssue, type Issue, refuseChanged } from './post-frame.ts'
-import { findPost, type PostKey, saveState } from './post-queries.ts'
+import { countAgents, findPost, type PostKey, saveState } from './post-queries.ts'
 
 export interface Sendable extends Issue {
-  /** Whoever is subscribed now. */
+  /** Whoever is subscribed now, and has an address. */
   recipients: number
   /** And nobody who joins later. */
   activation: number
@@ -24,7 +24,7 @@ export async function findSendable(db: Queryable, key: PostKey): Promise<Sendabl
   if (!list || !post) throw notFound('post')
   refuseUnless('send', post)
   refuseEmpty(post)
-  const recipients = list.subscriber_count
+  const recipients = list.subscriber_count - (await countAgents(db, key))
   if (recipients === 0) throw invalid('list', 'has no active subscribers: there is nobody to send to')
   return { post, list, recipients, activation }
 }

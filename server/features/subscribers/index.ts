@@ -19,8 +19,9 @@ export const subscriberOperations: Operation[] = [
 
 export { type Added, addSubscriber } from './add-subscriber.ts'
 export { confirmSubscriber, findByConfirmToken } from './confirm-subscriber.ts'
+export { isUsedUp } from './confirmation-budget.ts'
 export { sendConfirmationMail } from './confirmation-mail.ts'
-export { markBounced, unsubscribe } from './end-subscription.ts'
+export { type Bounced, countBounced, markBounced, unsubscribe } from './end-subscription.ts'
 export type { ImportResult } from './import-rows.ts'
 export {
   findSubscriber,

@@ -1,9 +1,9 @@
 import { ApiError } from '../../base/errors.ts'
-import type { ProjectId } from '../../base/ids.ts'
 import type { Database, Queryable, Transaction } from '../../database/database.ts'
+import { holdName } from '../../database/hold-name.ts'
 import type { Services } from '../../operations/context.ts'
 import type { ListRow } from '../lists/index.ts'
-import { addSubscriber, lockSubscriberByEmail } from '../subscribers/index.ts'
+import { addSubscriber, isUsedUp, lockSubscriberByEmail } from '../subscribers/index.ts'
 import type { SubscriberRow } from '../subscribers/subscriber.ts'
 import { findSuppression } from '../suppressions/index.ts'
 import { findEntryByCode, hasEntry } from '../waiting-lines/index.ts'
@@ -19,7 +19,6 @@ export interface Joining {
   source: 'join' | 'form'
   /** A keyed hash of where it comes from; null for the list's own project, which may speak for anybody. */
   from: Buffer | null
-  joined_by: ProjectId | null
 }
 
 export type Joined = { status: 'created' | 'exists'; subscriber: SubscriberRow } | { status: 'full' | 'invalid'; reason: Refusal }
@@ -33,10 +32,11 @@ type Needs = Pick<Services, 'config' | 'secrets'> & { database: Database }
 
 /** Puts an address on a list at the wish of whoever knows it: they must confirm. Who is on it already is told apart from nobody else here. */
 export async function join(services: Needs, joining: Joining): Promise<Joined> {
-  const { list, email } = joining
+  const { list, email, from } = joining
+  // By itself: whether an attempt counts must not depend on what comes of it, or strangers learn by the limit who is on the list.
+  if (from) await services.database.transaction((tx) => countIn(services, tx, { list, from, asks_for_mail: true }))
   if (isDisposable(email.key, services.config.DISPOSABLE_DOMAINS)) return refusal('disposable')
   return whileThereIsRoom(services.database, async (tx): Promise<Joined> => {
-    await refuseCrowd(services, tx, joining)
     if (await findSuppression(tx, list.project_id, email.key)) return refusal('suppressed')
     const key = { project_id: list.project_id, list_id: list.id }
     const before = await lockSubscriberByEmail(tx, { ...key, email_key: email.key })
@@ -50,10 +50,10 @@ export async function join(services: Needs, joining: Joining): Promise<Joined> {
       known: { email, name: joining.name?.trim() || undefined },
       verified: false,
       source: joining.source,
-      cameBy: { referred_by: referrer?.subscriber_id ?? null, joined_from: joining.from, joined_by: joining.joined_by },
+      isCounted: from !== null,
+      cameBy: { referred_by: referrer?.subscriber_id ?? null, joined_from: from },
     })
     if (isNew) await refuseOverfull(tx, list)
-    if (isNew && joining.from) await noteJoined(tx, key, joining.from)
     return { status: isNew ? 'created' : 'exists', subscriber }
   })
 }
@@ -70,8 +70,8 @@ export async function whileThereIsRoom(database: Database, work: (tx: Transactio
 }
 
 /** Asked once they stand in the line, which is held by then: of two who come for the last place, one gets it. */
-export async function refuseOverfull(tx: Transaction, list: ListRow): Promise<void> {
-  if ((await placesLeft(tx, list, tx.now)) < 0) throw new Full()
+export async function refuseOverfull(tx: Transaction, list: ListRow, { takes_place = true } = {}): Promise<void> {
+  if ((await placesLeft(tx, list, tx.now)) < (takes_place ? 0 : 1)) throw new Full()
 }
 
 async function placesLeft(db: Queryable, list: ListRow, now: Date): Promise<number> {
@@ -85,15 +85,27 @@ export async function findHurdle(services: Pick<Services, 'database' | 'clock'>,
   return (await placesLeft(services.database, list, services.clock.now())) > 0 ? null : 'full'
 }
 
-/** Each of these sends a mail to somebody: one network address, or one caller from elsewhere, gets so many an hour for each list. */
-async function refuseCrowd({ config }: Pick<Services, 'config'>, tx: Transaction, { list, from }: Joining): Promise<void> {
-  if (from === null) return
-  const since = new Date(tx.now.getTime() - hourMs)
-  if ((await countJoined(tx, { project_id: list.project_id, list_id: list.id }, { from, since })) < config.JOINS_PER_HOUR) return
-  throw new ApiError('rate_limited', 'Too many have joined from here within the hour. Try again later.', {
-    headers: { 'retry-after': '3600' },
-  })
+interface Attempt {
+  list: ListRow
+  from: Buffer
+  /** False for an agent that joins as itself. */
+  asks_for_mail: boolean
 }
+
+/** One network address, or one caller from elsewhere, may try so often an hour for each list; and all strangers so often a day for a project. */
+export async function countIn(services: Pick<Services, 'config'>, tx: Transaction, attempt: Attempt): Promise<void> {
+  const { list, from } = attempt
+  const key = { project_id: list.project_id, list_id: list.id }
+  await holdName(tx, `joins of ${list.project_id}`) // many at once are as many as one after the other
+  const since = new Date(tx.now.getTime() - hourMs)
+  if ((await countJoined(tx, key, { from, since })) >= services.config.JOINS_PER_HOUR)
+    throw tooMany('Too many tried to join from here within the hour. Try again later.')
+  if (attempt.asks_for_mail && (await isUsedUp(services, tx, { project_id: list.project_id, from })))
+    throw tooMany('Too many tried to join today. Try again tomorrow.')
+  await noteJoined(tx, key, attempt)
+}
+
+const tooMany = (message: string) => new ApiError('rate_limited', message, { headers: { 'retry-after': '3600' } })
 
 /** What a caller of another project is told is the same whoever is on the list: the mail tells the rest. */
 export async function joinFromElsewhere(services: Needs & Pick<Services, 'clock'>, joining: Joining): Promise<JoinStatus> {

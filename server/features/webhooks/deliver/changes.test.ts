@@ -12,6 +12,8 @@ import {
   tellOf,
   tellOfMany,
 } from '../../../../tests/support/webhooks.ts'
+import { formatId } from '../../../base/ids.ts'
+import { insertTest } from '../delivery-queries.ts'
 import { pruneWebhookDeliveries } from './prune-deliveries.ts'
 
 /** What people and the program do to a webhook while it has deliveries. */
@@ -52,7 +54,7 @@ const statusesOf = ({ uuid }: TestEndpoint) =>
 
 test('ten events in a row that fail switch a webhook off: what waits fails, its owner is told once, and set active it works again', async () => {
   const project = await app.newProject()
-  const endpoint = await newEndpoint(project, 'list.updated')
+  const endpoint = await newEndpoint(project, 'contact_group.created')
   endpoint.reply = answerWith(500)
   const names = Array.from({ length: 40 }, (_, index) => `event ${index}`)
   await tellOfMany(app, project, names)
@@ -89,7 +91,7 @@ test('ten events in a row that fail switch a webhook off: what waits fails, its 
 
 test('an endpoint that answers 410 is switched off at once, and its owner told', async () => {
   const project = await app.newProject()
-  const endpoint = await newEndpoint(project, 'list.updated')
+  const endpoint = await newEndpoint(project, 'contact_group.created')
   endpoint.reply = answerWith(410)
   await tellOfMany(app, project, ['one', 'two', 'three'])
   const off = await until('it to be switched off', async () => {
@@ -102,9 +104,41 @@ test('an endpoint that answers 410 is switched off at once, and its owner told',
   assert.equal((await noticesTo(project.email)).length, 1)
 })
 
+test('a webhook whose secret cannot be read is switched off, its owner told what to do, and all others go on', async () => {
+  const [project, stranger] = [await app.newProject(), await app.newProject()]
+  const endpoint = await newEndpoint(project, 'contact_group.created')
+  const witness = await newEndpoint(stranger, 'contact_group.created')
+  await database.run`update webhooks set secret = set_byte(secret, 20, get_byte(secret, 20) # 255) where id = ${endpoint.uuid}`
+  await tellOf(app, project, 'unsigned')
+  await tellOf(app, stranger, 'signed')
+  await witness.calls(1)
+  const off = await until('it to be switched off', async () => {
+    const detail = await endpoint.detail()
+    return detail.status === 'disabled' && detail
+  })
+  assert.deepEqual([off.disabled_reason, off.secret], ['secret_unreadable', 'whsec_…'])
+  await until('what waited to have failed', async () => (await statusesOf(endpoint))?.failed === 1)
+  const [notice, ...more] = await noticesTo(project.email)
+  assert.match(notice?.mail.text ?? '', /cannot read its signing secret.*rotate-secret/s)
+  assert.deepEqual(more, [])
+  const refused = await project.post(`/webhooks/${endpoint.id}/test`)
+  assert.deepEqual([refused.status, refused.body.error?.code], [422, 'validation_error'])
+
+  const { body: rotated } = await project.post(`/webhooks/${endpoint.id}/rotate-secret`)
+  assert.equal((await project.patch(`/webhooks/${endpoint.id}`, { status: 'active' })).body.status, 'active')
+  await tellOf(app, project, 'signed anew')
+  const [call] = await endpoint.calls(1)
+  assert.equal(
+    call?.headers['x-service-signature'],
+    createHmac('sha256', rotated.secret)
+      .update(call?.text ?? '')
+      .digest('hex'),
+  )
+})
+
 test('a failing test counts for nothing', async () => {
   const project = await app.newProject()
-  const endpoint = await newEndpoint(project, 'list.updated')
+  const endpoint = await newEndpoint(project, 'contact_group.created')
   endpoint.reply = answerWith(410)
   const { body } = await project.post(`/webhooks/${endpoint.id}/test`)
   assert.equal(body.status, 'failed')
@@ -114,8 +148,8 @@ test('a failing test counts for nothing', async () => {
 
 test('paused, it gets nothing: what waited goes on later, and what happened meanwhile is not sent', async () => {
   const project = await app.newProject()
-  const endpoint = await newEndpoint(project, 'list.updated')
-  const witness = await newEndpoint(project, 'list.updated')
+  const endpoint = await newEndpoint(project, 'contact_group.created')
+  const witness = await newEndpoint(project, 'contact_group.created')
   endpoint.reply = answerWith(500)
   await tellOf(app, project, 'before')
   await until('its first attempt', async () => (await endpoint.deliveries()).some(({ attempt }) => attempt === 1))
@@ -136,7 +170,7 @@ test('paused, it gets nothing: what waited goes on later, and what happened mean
 
 test('a webhook that is deleted while it is being called leaves nothing behind', async () => {
   const project = await app.newProject()
-  const endpoint = await newEndpoint(project, 'list.updated')
+  const endpoint = await newEndpoint(project, 'contact_group.created')
   const held = holding()
   endpoint.reply = held.reply
   await tellOfMany(app, project, ['one', 'two', 'three'])
@@ -154,7 +188,7 @@ test('a webhook that is deleted while it is being called leaves nothing behind',
 
 test('an address that changes is where the next attempt goes', async () => {
   const project = await app.newProject()
-  const [old, next] = [await newEndpoint(project, 'list.updated'), await newEndpoint(project, 'list.created')]
+  const [old, next] = [await newEndpoint(project, 'contact_group.created'), await newEndpoint(project, 'list.created')]
   old.reply = answerWith(500)
   await tellOf(app, project, 'moving')
   await until('its first attempt', async () => (await old.deliveries()).some(({ attempt }) => attempt === 1))
@@ -167,7 +201,7 @@ test('an address that changes is where the next attempt goes', async () => {
 
 test('a secret that is replaced signs the next attempt, with the one before it beside it', async () => {
   const project = await app.newProject()
-  const endpoint = await newEndpoint(project, 'list.updated')
+  const endpoint = await newEndpoint(project, 'contact_group.created')
   endpoint.reply = answerWith(500)
   await tellOf(app, project, 'signed')
   await until('its first attempt', async () => (await endpoint.deliveries()).some(({ attempt }) => attempt === 1))
@@ -183,8 +217,8 @@ test('a secret that is replaced signs the next attempt, with the one before it b
 
 test('an endpoint that hangs keeps nobody waiting, and gets one request at a time after a while', async () => {
   const project = await app.newProject()
-  const hanging = await newEndpoint(project, 'list.updated')
-  const healthy = await newEndpoint(project, 'list.updated')
+  const hanging = await newEndpoint(project, 'contact_group.created')
+  const healthy = await newEndpoint(project, 'contact_group.created')
   const held = holding()
   hanging.reply = held.reply
   const names = Array.from({ length: 50 }, (_, index) => `event ${index}`)
@@ -218,7 +252,7 @@ test('what is erased from an event is not in the next attempt', async () => {
 
 test('an event that is no longer kept fails without a call, and is not held against the endpoint', async () => {
   const project = await app.newProject()
-  const endpoint = await newEndpoint(project, 'list.updated')
+  const endpoint = await newEndpoint(project, 'contact_group.created')
   endpoint.reply = answerWith(500)
   await tellOf(app, project, 'forgotten')
   await until('its first attempt', async () => (await endpoint.deliveries()).some(({ attempt }) => attempt === 1))
@@ -242,9 +276,24 @@ test('that the project ended is the last thing its webhooks hear', async () => {
   assert.equal(second?.headers['x-service-delivery-id'], first?.headers['x-service-delivery-id'])
 })
 
+test('a test that a restart cut off ends as failed; one that is under way does not', async () => {
+  const project = await app.newProject()
+  const endpoint = await newEndpoint(project, 'contact_group.created')
+  const webhook = { project_id: project.id, id: endpoint.uuid }
+  const testNow = () => database.transaction((tx) => insertTest(tx, webhook, { next_at: null }))
+  const cutOff = await testNow()
+  app.clock.advance(120_000)
+  const underWay = await testNow()
+  await pruneWebhookDeliveries.run(app.services, {})
+  const { body: log } = await project.get(`/webhooks/${endpoint.id}/deliveries?event_type=webhook.test`)
+  const found = ({ id }: { id: string }) => log.find((one: { id: string }) => one.id === formatId('whd', id))
+  assert.deepEqual([found(cutOff).status, found(underWay).status], ['failed', 'pending'])
+  assert.match(found(cutOff).error, /restarted/)
+})
+
 test('the log is kept for 30 days', async () => {
   const project = await app.newProject()
-  const endpoint = await newEndpoint(project, 'list.updated')
+  const endpoint = await newEndpoint(project, 'contact_group.created')
   await tellOf(app, project, 'old')
   await until('it to be delivered', async () => (await statusesOf(endpoint))?.delivered === 1)
   await pruneWebhookDeliveries.run(app.services, {})

@@ -15,6 +15,7 @@ import {
   endDeliveries,
   hasEnded,
   type Lease,
+  type QueueState,
   type Returned,
   readQueues,
   renewLeases,
@@ -34,6 +35,9 @@ const trustedForMs = 500
 const readAhead = 16
 const mostUnsettled = 2_000
 const endAtOnce = 5_000
+/** A queue that finds no room for so long is given back, and left alone for a while. */
+const stuckForMs = 1_000
+const restOfStuckMs = 2_000
 /** What `wake` says when nothing was added or changed: a place has become free. */
 export const anAnswer = 'answer'
 
@@ -120,7 +124,7 @@ export class Dispatcher {
 
   /** Reads what comes next where the line is short, and how the webhooks are. */
   async #look(isRoused: boolean): Promise<void> {
-    const { database, clock, secrets } = this.#parts
+    const { database, clock } = this.#parts
     const before = performance.now() - trustedForMs
     const looking = [...this.#held.values()].filter(
       (queue) => queue.lookedAt < before || (queue.line.length < this.#windowOf(queue) && (isRoused || !queue.isExhausted)),
@@ -130,7 +134,7 @@ export class Dispatcher {
     const states = new Map((await readQueues(database, keys, this.#lease.owner)).map((state) => [state.webhook_id, state]))
     for (const queue of looking) {
       const state = states.get(queue.key.webhook_id)
-      if (state) queue.hear(state, secrets)
+      if (state) await this.#hear(queue, state)
       else this.#forget(queue.key.webhook_id)
       queue.lookedAt = performance.now()
     }
@@ -142,6 +146,17 @@ export class Dispatcher {
     const asked = looks.map(({ queue: _, ...look }) => look)
     const found = Map.groupBy(await nextDeliveries(database, asked, clock.now()), ({ webhook_id }) => webhook_id)
     for (const { queue, most } of looks) queue.add(found.get(queue.key.webhook_id) ?? [], most)
+  }
+
+  /** One whose secret cannot be read holds up none of the others. */
+  async #hear(queue: HeldQueue, state: QueueState): Promise<void> {
+    try {
+      queue.hear(state, this.#parts.secrets)
+    } catch (error) {
+      const { webhook_id } = queue.key
+      this.#parts.log.error({ webhook_id, reason: (error as Error).message }, 'a webhook is disabled because its secret cannot be read')
+      await disableWebhook(this.#parts, queue.key, 'secret_unreadable')
+    }
   }
 
   #windowOf({ key }: HeldQueue): number {
@@ -157,6 +172,8 @@ export class Dispatcher {
         chosen.push({ queue, due: queue.line.shift() as Due }) // mayGo has seen it
         free--
       }
+      const isStuck = free > 0 && queue.line.length > 0 && queue.open.size === queue.line.length
+      queue.stuckSince = isStuck ? (queue.stuckSince ?? performance.now()) : null
     }
     if (chosen.length === 0) return
     try {
@@ -222,7 +239,7 @@ export class Dispatcher {
   async #giveBack(): Promise<void> {
     const returned: Returned[] = []
     for (const queue of this.#held.values()) {
-      const look_at = this.#rooms.restsUntil(queue.key.webhook_id)
+      const look_at = this.#rooms.restsUntil(queue.key.webhook_id) ?? this.#stuckUntil(queue)
       if (look_at !== null && queue.line.length > 0) queue.clearLine()
       if (queue.open.size > 0 || queue.lookedAt === Number.NEGATIVE_INFINITY) continue
       if (queue.endsUntil !== null) await this.#end(queue)
@@ -234,6 +251,12 @@ export class Dispatcher {
     for (const { webhook_id } of gone) this.#forget(webhook_id)
     // Something was added to the others meanwhile.
     if (gone.length < returned.length) this.#mayFindMore = true
+  }
+
+  /** Thousands that lead to one slow host would otherwise be all that is held, and nobody else's queue be claimed. */
+  #stuckUntil({ stuckSince }: HeldQueue): Date | null {
+    if (stuckSince === null || performance.now() - stuckSince < stuckForMs) return null
+    return new Date(this.#parts.clock.now().getTime() + restOfStuckMs)
   }
 
   /** A piece of what a disabled webhook has left. */
