@@ -71,6 +71,22 @@ test('the page says the same of who is on the list already; the mail says what i
   )
 })
 
+test('the page says of how many have confirmed: an address that somebody types in changes nothing there', async () => {
+  const list = await newWaitlist(app)
+  const [known, me, other] = [newPerson(), newPerson(), newPerson()]
+  await list.join(me)
+  await list.join(known)
+  const page = await confirmByMail(app, me)
+  const status = /href="([^"]+\/w\/[^"]+)"/.exec(page)?.[1] as string
+  const ofHowMany = async () => /number <strong>1<\/strong> of (\d+)/.exec(await (await fetch(status)).text())?.[1]
+  for (const email of [known, other]) {
+    assert.match((await fillIn(list, { email })).html, /Look into your mailbox/)
+    assert.equal(await ofHowMany(), '1')
+  }
+  await confirmByMail(app, other)
+  assert.equal(await ofHowMany(), '2')
+})
+
 test('programs put nobody on a list: a hidden field, a form sent at once, one that is old or made up', async () => {
   const list = await newWaitlist(app)
   const visitor = newVisitor(app.url)

@@ -54,10 +54,7 @@ export async function repairLine(database: Database, key: LineKey, now: Date): P
       limit ${chunk})
     returning status, place, is_confirmed`,
   )
-  await database.run`
-    update waitlist_entries e set has_left = true, is_mail_due = false from subscribers s
-    where e.project_id = ${key.project_id} and e.list_id = ${key.list_id} and e.status <> 'waiting' and not e.has_left
-      and s.project_id = e.project_id and s.list_id = e.list_id and s.id = e.subscriber_id and s.status not in ('active', 'pending')`
+  await database.transaction((tx) => markThoseWhoLeft(tx, key))
   const missing = await database.many<{ subscriber_id: SubscriberId; is_confirmed: boolean }>`
     select s.id as subscriber_id, s.status = 'active' as is_confirmed from subscribers s
     where s.project_id = ${key.project_id} and s.list_id = ${key.list_id}
@@ -69,4 +66,12 @@ export async function repairLine(database: Database, key: LineKey, now: Date): P
   for (let start = 0; start < missing.length; start += chunk)
     await database.transaction((tx) => enterLine(tx, key, missing.slice(start, start + chunk)))
   await database.transaction((tx) => recount(tx, key))
+}
+
+async function markThoseWhoLeft(tx: Transaction, key: LineKey): Promise<void> {
+  await lockLine(tx, key)
+  await tx.run`
+    update waitlist_entries e set has_left = true, is_mail_due = false from subscribers s
+    where e.project_id = ${key.project_id} and e.list_id = ${key.list_id} and e.status <> 'waiting' and not e.has_left
+      and s.project_id = e.project_id and s.list_id = e.list_id and s.id = e.subscriber_id and s.status not in ('active', 'pending')`
 }

@@ -1,6 +1,5 @@
 import { invalid, notFound } from '../../base/errors.ts'
 import { Seats } from '../../base/seats.ts'
-import type { Database } from '../../database/database.ts'
 import type { Services } from '../../operations/context.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
 import { callEndpoint } from './deliver/call-endpoint.ts'
@@ -10,6 +9,14 @@ import { TestResult, testBodyOf, testType, type WebhookDeliveryRow, WebhookParam
 import { lockWebhook } from './webhook-queries.ts'
 
 const mostTests = 4
+/** Each waits up to ten seconds for an address that somebody else has named. */
+const seats = new Seats({
+  ofKey: mostTests,
+  ofProject: mostTests,
+  ofProcess: 200,
+  doing: 'waits for tests of webhooks',
+  tooMany: 'Too many tests of webhooks are under way just now. Ask again in a moment.',
+})
 
 export const testWebhook = defineOperation({
   id: 'webhooks.test',
@@ -18,7 +25,7 @@ export const testWebhook = defineOperation({
   scope: 'write',
   summary: 'Send a test to a webhook and answer what came of it',
   description:
-    'Sends `webhook.test`, signed like any event, and waits up to 10 seconds for the endpoint. It is tried once and counts for nothing, and works for a paused or disabled webhook as well. A project can wait for a few of them at once. The delivery says more: what was sent, what was answered, and why it failed.',
+    'Sends `webhook.test`, signed like any event, and waits up to 10 seconds for the endpoint. It is tried once and counts for nothing, and works for a paused or disabled webhook as well. A project can wait for four of them at once; then it is 429. The delivery says more: what was sent, what was answered, and why it failed.',
   params: WebhookParams,
   result: TestResult,
   status: 200,
@@ -27,7 +34,7 @@ export const testWebhook = defineOperation({
   async run(context, { params }) {
     const { database, secrets, caller } = context
     const ended = new AbortController()
-    seatsOf(database).take(caller, ended.signal)
+    seats.take(caller, ended.signal)
     try {
       // Committed before the request goes out: the receiver may ask for its delivery at once.
       const { webhook, delivery } = await database.transaction(async (tx) => {
@@ -44,23 +51,6 @@ export const testWebhook = defineOperation({
     }
   },
 })
-
-/** Each waits up to ten seconds for an address that somebody else has named. */
-const seats = new WeakMap<Database, Seats>()
-
-function seatsOf(database: Database): Seats {
-  const known = seats.get(database)
-  if (known) return known
-  const made = new Seats({
-    ofKey: mostTests,
-    ofProject: mostTests,
-    ofProcess: 200,
-    doing: 'waits for tests of webhooks',
-    tooMany: 'Too many tests of webhooks are under way just now. Ask again in a moment.',
-  })
-  seats.set(database, made)
-  return made
-}
 
 async function carryOut(services: Services, webhook: WebhookRow, delivery: WebhookDeliveryRow) {
   const endpoint = { url: webhook.url, signing: openSecrets(services.secrets, webhook) }

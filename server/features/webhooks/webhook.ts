@@ -86,13 +86,10 @@ export const WebhookDetail = z
     ...summaryFields,
     secret: z.string().meta({ description: 'Masked: only its last four characters' }),
     disabled_at: timestamp.nullable(),
-    disabled_reason: z
-      .string()
-      .nullable()
-      .meta({
-        description:
-          '`consecutive_failures`; `gone` after an answer of 410; `secret_unreadable` when this server cannot read the signing secret any more: rotate it',
-      }),
+    disabled_reason: z.string().nullable().meta({
+      description:
+        '`consecutive_failures`; `gone` after an answer of 410; `secret_unreadable` when this server cannot read the signing secret any more: rotate it',
+    }),
   })
   .meta({ id: 'WebhookDetail' })
 

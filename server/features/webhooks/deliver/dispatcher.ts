@@ -164,12 +164,15 @@ export class Dispatcher {
   }
 
   async #begin(): Promise<void> {
-    const chosen: { queue: HeldQueue; due: Due }[] = []
+    const chosen: Chosen[] = []
     let free = Math.min(this.#rooms.free, mostUnsettled - this.#unsettled)
     for (const queue of this.#held.values()) {
-      const room = queue.line.length > 0 ? Math.min(free, this.#rooms.roomFor(queue.key.webhook_id)) : 0
-      for (let count = 0; count < room && this.#mayGo(queue.line[0]); count++) {
-        chosen.push({ queue, due: queue.line.shift() as Due }) // mayGo has seen it
+      const { key, line, endpoint } = queue
+      const room = endpoint && line.length > 0 ? Math.min(free, this.#rooms.roomFor(key.webhook_id)) : 0
+      for (let count = 0; count < room && this.#mayGo(line[0]); count++) {
+        // Its place is taken here: the next queue may lead to the same host.
+        const leave = this.#rooms.enter(key.webhook_id, (endpoint as Endpoint).url) // without one there is no room
+        chosen.push({ queue, due: line.shift() as Due, leave }) // mayGo has seen it
         free--
       }
       const isStuck = free > 0 && queue.line.length > 0 && queue.open.size === queue.line.length
@@ -179,10 +182,13 @@ export class Dispatcher {
     try {
       await this.#bodies.load(chosen.map(({ due }) => due))
     } catch (error) {
-      for (const { queue, due } of chosen) queue.close(due.id, false)
+      for (const { queue, due, leave } of chosen) {
+        leave(null)
+        queue.close(due.id, false)
+      }
       throw error
     }
-    for (const { queue, due } of chosen) this.#send(queue, due)
+    for (const one of chosen) this.#send(one)
   }
 
   /** What is one of thousands goes when whoever makes them can spare the processor. */
@@ -190,8 +196,8 @@ export class Dispatcher {
     return due !== undefined && (due.event_id === due.event_row_id || this.#pace.take())
   }
 
-  #send(queue: HeldQueue, due: Due): void {
-    const sending = this.#deliver(queue.endpoint as Endpoint, due) // a line has deliveries only after its webhook was read
+  #send({ queue, due, leave }: Chosen): void {
+    const sending = this.#deliver(queue.endpoint as Endpoint, due, leave) // a line has deliveries only after its webhook was read
       .then(
         () => queue.close(due.id, true),
         (error: Error) => {
@@ -207,12 +213,11 @@ export class Dispatcher {
     this.#underWay.add(sending)
   }
 
-  async #deliver(endpoint: Endpoint, due: Due): Promise<void> {
-    const body = this.#bodies.bodyOf(due)
-    if (body === null) return this.#conclude(due, nothingToSay(this.#parts.clock.now()), { ...over, counts: null })
-    const leave = this.#rooms.enter(due.webhook_id, endpoint.url)
+  async #deliver(endpoint: Endpoint, due: Due, leave: Chosen['leave']): Promise<void> {
     let outcome: CallOutcome | null = null
     try {
+      const body = this.#bodies.bodyOf(due)
+      if (body === null) return await this.#conclude(due, nothingToSay(this.#parts.clock.now()), { ...over, counts: null })
       const { id: delivery_id, event_id, event_type: type } = due
       outcome = await callEndpoint(this.#parts, endpoint, { delivery_id, event_id, type, body, signal: this.#stopping.signal })
     } finally {
@@ -268,6 +273,13 @@ export class Dispatcher {
     }
     this.#mayFindMore = true
   }
+}
+
+interface Chosen {
+  queue: HeldQueue
+  due: Due
+  /** Gives its place back. */
+  leave: ReturnType<EndpointRooms['enter']>
 }
 
 const over = { status: 'failed', next_at: null, isGone: false } as const
