@@ -9,9 +9,11 @@ import { startWebhookPeer } from '../../../tests/support/webhook-peer.ts'
 import { parseId } from '../../base/ids.ts'
 import { activityConsumer } from '../../events/activity.ts'
 import { consumeBatch } from '../../events/consume.ts'
+import { publishBulk } from '../../events/publish.ts'
 import { eraseTraces } from '../personal-data/erase-traces.ts'
 import { insertToken, makeKey } from '../tokens/index.ts'
 import { createDeliveryFiler } from '../webhooks/deliver/file-deliveries.ts'
+import { MassFiler } from '../webhooks/deliver/file-masses.ts'
 
 /** Nobody reads the outbox or sends webhooks here but the test itself: what a merge overtakes stays overtaken. */
 const app = await startApp({ ROLES: 'http,sender', ALLOW_PRIVATE_WEBHOOKS: 'true' })
@@ -21,9 +23,14 @@ const filer = createDeliveryFiler()
 for (const { name } of [filer, activityConsumer])
   await database.run`
     insert into event_consumers (name, transaction_id) values (${name}, pg_snapshot_xmin(pg_current_snapshot())) on conflict do nothing`
-const consume = async (consumer: typeof filer) => {
-  while ((await consumeBatch(database, consumer, { waits: true })) > 0);
-}
+/** Open transactions of other databases on the server hold the log up, too: a test file beside us. */
+const consume = (consumer: typeof filer) =>
+  until('the outbox is read', async () => {
+    while ((await consumeBatch(database, consumer, { waits: true })) > 0);
+    const behind = await database.first`
+      select 1 from events e, event_consumers c where c.name = ${consumer.name} and (e.transaction_id, e.position) > (c.transaction_id, c.position)`
+    return behind === null
+  })
 
 async function newWriter() {
   const agent = await registerAnonymous(app)
@@ -85,6 +92,31 @@ test('what happened just before a merge is told to the webhooks that came along,
     [['subscriber.created', ann.id]],
   )
   assert.equal(feed.week.subscribed, 1)
+})
+
+test('what was put aside for the webhooks of a project is told after a merge, too', async () => {
+  const project = await app.newProject()
+  const writer = await newWriter()
+  const { body: webhook } = await writer.post('/webhooks', { url: `${peer.url}/aside`, events: ['subscriber.deleted'] })
+  const names = Array.from({ length: 10_001 }, (_, index) => [String(index)])
+  await database.transaction((tx) =>
+    publishBulk(tx, writer.project_id, 'subscriber.deleted', { template: { subscriber_id: '$0' }, rows: names }),
+  )
+  const asideOf = async (project_id: string) => (await database.many`select 1 from webhook_masses where project_id = ${project_id}`).length
+  await consume(filer)
+  assert.equal(await asideOf(writer.project_id), 1)
+  const masses = new MassFiler(database)
+  await masses.step()
+  await claimAs(app, writer.claim_token, project.email)
+  assert.deepEqual([await asideOf(writer.project_id), await asideOf(project.id)], [0, 1])
+  while (await masses.step());
+  const told = await database.many<{ item: number }>`
+    select item from webhook_deliveries where project_id = ${project.id} and webhook_id = ${parseId('whk', webhook.id)} and event_type = 'subscriber.deleted'
+    order by id`
+  assert.deepEqual(
+    told.map(({ item }) => item),
+    names.map((_, index) => index),
+  )
 })
 
 test('who is erased after a merge is gone from what still waits to be told, though they were another contact there', async () => {

@@ -79,6 +79,22 @@ test('the owner brings somebody back who had left: they wait at the end', async 
   assert.deepEqual(await numbers(list), [2, 0, 0, 0])
 })
 
+test('who was taken off by a release that knew of no lines has left, once the line is held against its subscribers', async () => {
+  const { list, email, subscriber } = await invited({ accepts: true })
+  const { database } = app.services
+  const line = { project_id: list.project.id, list_id: (await lineOf(list)) as never }
+  const setStatus = (status: string) =>
+    database.run`update subscribers set status = ${status} where project_id = ${line.project_id} and email = ${email}`
+  await setStatus('unsubscribed')
+  await repairLine(database, line, app.clock.now())
+  assert.equal((await list.project.get(subscriber)).body.waitlist_status, null)
+  assert.deepEqual(await numbers(list), [1, 1, 1, 1])
+  await setStatus('active')
+  await repairLine(database, line, app.clock.now())
+  assert.deepEqual((await list.standings())[email], ['waiting', 2])
+  assert.deepEqual(await numbers(list), [2, 0, 0, 0])
+})
+
 test('an agent that was invited, left and joins again waits again', async () => {
   const list = await newWaitlist(app)
   const agent = speaking(app.url, (await registerAnonymous(app)).credential)
