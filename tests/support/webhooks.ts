@@ -76,3 +76,14 @@ export const tellOf = async ({ services: { database } }: TestApp, { id }: TestPr
 }
 
 export const namesOf = (calls: ReceivedCall[]): string[] => calls.map(({ body }) => body.data.name)
+
+/** Until it is so, while time flies: for what waits between attempts. */
+export const asTimePasses = <Seen>({ clock }: TestApp, what: string, look: () => Promise<Seen>) =>
+  until(
+    what,
+    async () => {
+      clock.advance(60_000)
+      return look()
+    },
+    { everyMs: 50, withinMs: 60_000 },
+  )

@@ -5,6 +5,7 @@ import { startApp } from '../../../../tests/support/posthaste.ts'
 import { until } from '../../../../tests/support/until.ts'
 import {
   answerWith,
+  asTimePasses,
   createEndpoints,
   namesOf,
   type Reply,
@@ -20,16 +21,6 @@ import { pruneWebhookDeliveries } from './prune-deliveries.ts'
 const app = await startApp({ ALLOW_PRIVATE_WEBHOOKS: 'true' })
 const newEndpoint = await createEndpoints()
 const { database } = app.services
-
-const asTimePasses = <Seen>(what: string, look: () => Promise<Seen>) =>
-  until(
-    what,
-    async () => {
-      app.clock.advance(60_000)
-      return look()
-    },
-    { everyMs: 50, withinMs: 60_000 },
-  )
 
 /** Holds what comes until it is told to answer. */
 function holding(): { reply: Reply; held: () => number; letGo(status?: number): void } {
@@ -58,7 +49,7 @@ test('ten events in a row that fail switch a webhook off: what waits fails, its 
   endpoint.reply = answerWith(500)
   const names = Array.from({ length: 40 }, (_, index) => `event ${index}`)
   await tellOfMany(app, project, names)
-  const off = await asTimePasses('it to be switched off', async () => {
+  const off = await asTimePasses(app, 'it to be switched off', async () => {
     const detail = await endpoint.detail()
     return detail.status === 'disabled' && detail
   })
@@ -194,7 +185,7 @@ test('an address that changes is where the next attempt goes', async () => {
   await until('its first attempt', async () => (await old.deliveries()).some(({ attempt }) => attempt === 1))
   const { url } = await next.detail()
   await project.patch(`/webhooks/${old.id}`, { url })
-  await asTimePasses('it to arrive', async () => next.received().length > 0)
+  await asTimePasses(app, 'it to arrive', async () => next.received().length > 0)
   assert.deepEqual(namesOf(next.received()), ['moving'])
   assert.equal(next.received()[0]?.headers['x-service-delivery-id'], old.received()[0]?.headers['x-service-delivery-id'])
 })
@@ -207,7 +198,7 @@ test('a secret that is replaced signs the next attempt, with the one before it b
   await until('its first attempt', async () => (await endpoint.deliveries()).some(({ attempt }) => attempt === 1))
   const { body } = await project.post(`/webhooks/${endpoint.id}/rotate-secret`)
   endpoint.reply = answerWith(204)
-  await asTimePasses('the second attempt', async () => endpoint.received().length > 1)
+  await asTimePasses(app, 'the second attempt', async () => endpoint.received().length > 1)
   const [first, second] = endpoint.received()
   const hmac = (secret: string, text = '') => createHmac('sha256', secret).update(text).digest('hex')
   assert.equal(first?.headers['x-service-signature'], hmac(endpoint.secret, first?.text))
@@ -245,7 +236,7 @@ test('what is erased from an event is not in the next attempt', async () => {
     const named = await database.first`select 1 from events where project_id = ${project.id} and data::text like '%ada@example.com%'`
     return named === null
   })
-  await asTimePasses('the last attempt', async () => endpoint.received().length === 3)
+  await asTimePasses(app, 'the last attempt', async () => endpoint.received().length === 3)
   assert.doesNotMatch(endpoint.received().at(-1)?.text ?? '', /ada@example|"Ada"/)
   assert.equal(endpoint.received().at(-1)?.body.id, endpoint.received()[0]?.body.id)
 })
@@ -257,7 +248,7 @@ test('an event that is no longer kept fails without a call, and is not held agai
   await tellOf(app, project, 'forgotten')
   await until('its first attempt', async () => (await endpoint.deliveries()).some(({ attempt }) => attempt === 1))
   await database.run`delete from events where project_id = ${project.id}`
-  const failed = await asTimePasses('it to fail', async () => (await endpoint.deliveries()).find(({ status }) => status === 'failed'))
+  const failed = await asTimePasses(app, 'it to fail', async () => (await endpoint.deliveries()).find(({ status }) => status === 'failed'))
   assert.match(failed.error, /no longer kept/)
   assert.equal((await endpoint.detail()).consecutive_failures, 0)
 })

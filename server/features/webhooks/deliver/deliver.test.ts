@@ -2,23 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../../../tests/support/posthaste.ts'
 import { until } from '../../../../tests/support/until.ts'
-import { answerWith, createEndpoints, namesOf, tellOf, tellOfMany } from '../../../../tests/support/webhooks.ts'
+import { answerWith, asTimePasses, createEndpoints, namesOf, tellOf, tellOfMany } from '../../../../tests/support/webhooks.ts'
 import { formatId } from '../../../base/ids.ts'
 
 const app = await startApp({ ALLOW_PRIVATE_WEBHOOKS: 'true' })
 const newEndpoint = await createEndpoints()
 const { database } = app.services
-
-/** Until it is so, while time flies: for what waits between attempts. */
-const asTimePasses = <Seen>(what: string, look: () => Promise<Seen>) =>
-  until(
-    what,
-    async () => {
-      app.clock.advance(60_000)
-      return look()
-    },
-    { everyMs: 50, withinMs: 60_000 },
-  )
 
 test('an event reaches every webhook that wants it, once, and no other', async () => {
   const project = await app.newProject()
@@ -126,7 +115,7 @@ for (const [name, reply, error] of answers) {
     const waits = Date.parse(next_attempt_at) - app.clock.now().getTime()
     assert.ok(waits > 10_000 && waits < 40_000, `waits ${waits} ms`)
     assert.equal((await endpoint.detail()).consecutive_failures, 0)
-    const last = await asTimePasses('it to fail', async () => (await endpoint.deliveries()).find(({ status }) => status === 'failed'))
+    const last = await asTimePasses(app, 'it to fail', async () => (await endpoint.deliveries()).find(({ status }) => status === 'failed'))
     assert.deepEqual([last.id, last.attempt], [first.id, 3])
     // A connection that was kept and is cut may have been closed before: then an attempt is a second request on a new one.
     assert.ok(reply === 'reset' ? endpoint.received().length >= 3 : endpoint.received().length === 3)
