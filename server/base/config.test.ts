@@ -62,7 +62,6 @@ const bad: Record<keyof typeof settings, string[]> = {
   AGENT_SIGN_UPS: ['on', 'email,anonymous'],
   AGENT_REGISTRATIONS_PER_HOUR: ['0', 'many'],
   JOINS_PER_HOUR: ['0', 'many'],
-  LIST_JOINS_PER_HOUR: ['0', 'many'],
   DISPOSABLE_DOMAINS: ['-', 'a.example,b c'],
   CLAIM_WIDENS_FIRST_KEY: ['maybe'],
   ROLES: ['web', 'http,web', ',', ' '],

@@ -10,8 +10,9 @@ for (const range of [
 ].flatMap((line) => line.split(' ')))
   special.addSubnet(...subnetOf(range), 'ipv4')
 for (const range of [
-  '::/96 ::ffff:0:0:0/96 64:ff9b::/96 64:ff9b:1::/48 100::/64 100:0:0:1::/64 2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20 5f00::/16',
-  'fc00::/7 fe80::/10 fec0::/10 ff00::/8',
+  '::/96 ::ffff:0:0:0/96 2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20',
+  // Only 2000::/3 is given out (RFC 4291 section 2.4): what is beside it is special, unused, or somebody's own network.
+  '1::/16 2::/15 4::/14 8::/13 10::/12 20::/11 40::/10 80::/9 100::/8 200::/7 400::/6 800::/5 1000::/4 4000::/2 8000::/1',
 ].flatMap((line) => line.split(' ')))
   special.addSubnet(...subnetOf(range), 'ipv6')
 

@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events'
  * Tells the loops of this process that there is something to do, right after the commit that made it. A loop in another process
  * finds out by polling, so a lost wake costs half a second and never work.
  */
-export type Wake = 'events' | 'messages' | 'broadcasts' | 'inbound' | 'mailboxes' | 'webhooks' | 'certificates'
+export type Wake = 'events' | 'messages' | 'broadcasts' | 'inbound' | 'mailboxes' | 'webhooks' | 'webhook-masses' | 'certificates'
 
 const signals = new EventEmitter().setMaxListeners(100)
 

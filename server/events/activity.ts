@@ -3,6 +3,7 @@ import type { Database, Queryable, Transaction } from '../database/database.ts'
 import type { EventType } from './catalogue.ts'
 import { type Consumer, catchUp } from './consume.ts'
 import { type EventRow, eventsOf, type PublishedEvent } from './expand-events.ts'
+import { findHomes } from './homes.ts'
 
 /**
  * The activity feed of a list: a consumer that keeps the newest items and counts by the hour, and the two queries that read them.
@@ -32,6 +33,8 @@ interface ListKey {
 interface Filed {
   row: EventRow
   newest: PublishedEvent
+  /** Where the list is: a merge may have moved it since. */
+  project_id: ProjectId
   list_id: ListId
 }
 
@@ -71,31 +74,52 @@ export const activityConsumer: Consumer = {
     const filed = rows.flatMap((row): Filed[] => {
       const newest = eventsOf(row, 1)[0]
       return newest && typeof newest.data.list_id === 'string'
-        ? [{ row, newest, list_id: parseId('lst', newest.data.list_id) as ListId }]
+        ? [{ row, newest, project_id: row.project_id, list_id: parseId('lst', newest.data.list_id) as ListId }]
         : []
     })
-    if (filed.length === 0) return
-    const there = new Set((await holdLists(tx, filed)).map(({ project_id, id }) => `${project_id} ${id}`))
-    const ofLists = Map.groupBy(filed, ({ row, list_id }) => `${row.project_id} ${list_id}`)
-    const known = [...ofLists].filter(([key]) => there.has(key)).map(([, ofList]) => ofList)
+    const known = await withList(tx, filed)
     if (known.length === 0) return
-    await insertItems(tx, known.flatMap(newestItems))
-    await addCounts(tx, known.flat())
+    await insertItems(tx, [...Map.groupBy(known, keyOf).values()].flatMap(newestItems))
+    await addCounts(tx, known)
   },
+}
+
+const keyOf = ({ project_id, list_id }: ListKey): string => `${project_id} ${list_id}`
+
+/** Those whose list is there: where the event happened, or where a merge took it. */
+async function withList(tx: Transaction, filed: Filed[]): Promise<Filed[]> {
+  const { there, missing } = await sortOut(tx, filed)
+  if (missing.length === 0) return there
+  const homes = await findHomes(
+    tx,
+    missing.map(({ project_id }) => project_id),
+  )
+  const moved = missing.flatMap((one) => {
+    const home = homes.get(one.project_id)
+    return home ? [{ ...one, project_id: home }] : []
+  })
+  return moved.length === 0 ? there : [...there, ...(await sortOut(tx, moved)).there]
+}
+
+async function sortOut(tx: Transaction, filed: Filed[]): Promise<{ there: Filed[]; missing: Filed[] }> {
+  const held = filed.length === 0 ? [] : await holdLists(tx, filed)
+  const keys = new Set(held.map(({ project_id, id }) => keyOf({ project_id, list_id: id })))
+  const { there = [], missing = [] } = Object.groupBy(filed, (one) => (keys.has(keyOf(one)) ? 'there' : 'missing'))
+  return { there, missing }
 }
 
 /** A list that was purged meanwhile must not come back as rows. The lock lets a deletion, and its purge, come after what is filed here. */
 const holdLists = (tx: Transaction, filed: Filed[]) => tx.many<{ project_id: ProjectId; id: ListId }>`
   select l.project_id, l.id from lists l
   where (l.project_id, l.id) in (
-      select * from unnest(${filed.map(({ row }) => row.project_id)}::uuid[], ${filed.map(({ list_id }) => list_id)}::uuid[]))
+      select * from unnest(${filed.map(({ project_id }) => project_id)}::uuid[], ${filed.map(({ list_id }) => list_id)}::uuid[]))
     and l.deleted_at is null
   order by l.project_id, l.id for share`
 
 /** Rows come in the order of their commits, and the feed shows them in the order of their times: a long import is older than it seems. */
 function newestItems(ofList: Filed[]): FiledRow[] {
   const byTime = ofList.toSorted((a, b) => a.row.created_at.getTime() - b.row.created_at.getTime() || (a.row.id < b.row.id ? -1 : 1))
-  const items = byTime.slice(-feedLimit).flatMap(({ row }) => eventsOf(row, feedLimit))
+  const items = byTime.slice(-feedLimit).flatMap(({ row, project_id }) => eventsOf({ ...row, project_id }, feedLimit))
   return items.slice(-feedLimit).map(toRow)
 }
 
@@ -117,8 +141,9 @@ function toRow({ id, project_id, type, created_at, data }: PublishedEvent): File
     subject: (data.subject as string | undefined) ?? null,
     post_id: idIn('post', 'post_id'),
     subscriber_id: idIn('sub', 'subscriber_id'),
-    email_id: idIn('eml', 'email_id'),
-    message_id: (data.message_id as string | undefined) ?? null,
+    // The mail in the inbox, which only a reply has: a copy of a post that bounced is in none.
+    email_id: type === 'email.replied' ? idIn('eml', 'email_id') : null,
+    message_id: type === 'email.replied' ? ((data.message_id as string | undefined) ?? null) : null,
   }
 }
 
@@ -129,9 +154,9 @@ const insertItems = (tx: Transaction, rows: FiledRow[]) => tx.run`
   on conflict do nothing`
 
 async function addCounts(tx: Transaction, filed: Filed[]): Promise<void> {
-  const counted = filed.flatMap(({ row, newest, list_id }) => {
+  const counted = filed.flatMap(({ row, newest, project_id, list_id }) => {
     const what = weekCountOf(newest)
-    return what ? [{ project_id: row.project_id, list_id, at: row.created_at, [what]: row.item_count }] : []
+    return what ? [{ project_id, list_id, at: row.created_at, [what]: row.item_count }] : []
   })
   if (counted.length === 0) return
   await tx.run`

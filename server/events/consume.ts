@@ -15,8 +15,6 @@ export interface Consumer {
   types: readonly EventType[]
   /** False for one that needs to know only what happened: the data of a bulk row can be a megabyte. */
   readsData?: false
-  /** Where one that this database has not seen before begins: with what is kept, or with what comes from now on. */
-  begins?: 'now'
   handle(tx: Transaction, rows: EventRow[]): Promise<void>
 }
 
@@ -97,12 +95,12 @@ const readAfter = (tx: Transaction, cursor: { transaction_id: string; position: 
   where due.events_before < ${maxEvents}
   order by due.transaction_id, due.position`
 
-/** Runs every consumer until stopped, each at its own pace: a slow one holds up none of the others. */
+/**
+ * Runs every consumer until stopped, each at its own pace: a slow one holds up none of the others. One that this database has not seen before
+ * begins with all that is kept; where that would be wrong, a migration has written its cursor.
+ */
 export async function startConsumers(database: Database, log: Log, consumers: Consumer[]): Promise<Loop[]> {
-  for (const { name, begins } of consumers)
-    await database.run`
-      insert into event_consumers (name, transaction_id)
-      values (${name}, ${begins === 'now' ? sql`pg_snapshot_xmin(pg_current_snapshot())` : sql`'0'`}) on conflict do nothing`
+  for (const { name } of consumers) await database.run`insert into event_consumers (name) values (${name}) on conflict do nothing`
   return consumers.map((consumer) =>
     startLoop({
       name: `consumer ${consumer.name}`,

@@ -12,8 +12,13 @@ export const Envelope = z.object({
   data: z.record(z.string(), z.unknown()).meta({ description: 'What it is about; each type has its own fields' }),
 })
 
+/** A webhook's test is told in it as well, and is no event of the catalogue. */
+export interface Told extends Pick<PublishedEvent, 'id' | 'created_at' | 'data'> {
+  type: string
+}
+
 /** An event as it goes on the wire. Its data has that form since it was published. */
-export const envelopeOf = ({ id, type, created_at, data }: PublishedEvent) => ({
+export const envelopeOf = ({ id, type, created_at, data }: Told) => ({
   id: formatId('evt', id),
   type,
   created_at: new Date(created_at).toISOString(),

@@ -121,7 +121,7 @@ function tellSuccessor(
 
 async function run(parts: RouteParts, operation: Operation, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
   const { services } = parts
-  const facts = { ...factsOf(request), patience: patienceOf(parts, request, reply) }
+  const facts = { ...factsOf(request), patience: patienceOf(parts, operation, reply) }
   const asker = { caller: request.caller, request_id: request.id, request: facts, peer: peerOf(request) }
   const { params, query, body } = request
   try {
@@ -142,11 +142,24 @@ const factsOf = (request: FastifyRequest): RequestFacts => ({
       .digest('base64')}:`,
 })
 
-const patienceOf = (parts: RouteParts, request: FastifyRequest, reply: FastifyReply): Patience => ({
+const patienceOf = (parts: RouteParts, operation: Operation, { request, raw }: FastifyReply): Patience => ({
   last_event_id: [request.headers['last-event-id']].flat()[0] || null,
-  ended: () => parts.endings.of(reply.raw),
-  isStillGood: async () => (await callerOf(parts, request))?.project_id === request.caller?.project_id,
+  ended: () => parts.endings.of(raw),
+  isStillGood: async () =>
+    isLetIn(request.caller, await callerOf(parts, request), (now) => refuseForbidden(now, operation, parts.services.config)),
 })
+
+/** Whether who was let in would be let in now, to the same. */
+function isLetIn(before: Caller | null, now: Caller | null, check: (now: Caller) => void): boolean {
+  if (!now || now.project_id !== before?.project_id || now.mailbox_id !== before.mailbox_id) return false
+  try {
+    check(now)
+    return true
+  } catch (error) {
+    if (error instanceof ApiError) return false
+    throw error
+  }
+}
 
 function idempotencyKeyOf(header: string | string[] | undefined): string | null {
   if (header === undefined) return null

@@ -1,3 +1,4 @@
+import { packMail } from '../mail/inbound/packed-mail.ts'
 import { parsedNothing } from '../mail/inbound/parsed-mail.ts'
 import type { FiledInput } from './inbound-message.ts'
 import { undecided } from './undecided.ts'
@@ -9,5 +10,5 @@ export function lessAndLess({ message, parsed }: FiledInput): FiledInput[] {
   const { message_id, in_reply_to, references, from, subject, date, automatic } = parsed
   const nothing = { ...parsedNothing(problem), automatic }
   const head = { ...nothing, message_id, in_reply_to, references, from, subject, date }
-  return [head, nothing].map((less) => ({ message, parsed: less, verdicts: undecided('permerror') }))
+  return [head, nothing].map((less) => ({ message, parsed: packMail(less), verdicts: undecided('permerror') }))
 }

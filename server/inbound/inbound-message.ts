@@ -1,4 +1,5 @@
-import type { ParsedMail, Verdicts } from '../mail/inbound/parsed-mail.ts'
+import type { PackedMail } from '../mail/inbound/packed-mail.ts'
+import type { Verdicts } from '../mail/inbound/parsed-mail.ts'
 
 /** What came in over SMTP, as it was accepted. */
 export interface SpooledMessage {
@@ -28,6 +29,6 @@ export interface Peer {
  */
 export interface FiledInput {
   message: SpooledMessage
-  parsed: ParsedMail
+  parsed: PackedMail
   verdicts: Verdicts
 }

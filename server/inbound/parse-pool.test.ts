@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { startDnsPeer } from '../../tests/support/dns-peer.ts'
 import { createLog } from '../base/log.ts'
+import { bodiesOf } from '../mail/inbound/packed-mail.ts'
 import type { SpooledMessage } from './inbound-message.ts'
 import { createParsePool } from './parse-pool.ts'
+import { maxAtOnce, type ReadMail } from './parse-task.ts'
 
 const dns = await startDnsPeer({ 'example.org': { TXT: ['v=spf1 ip4:192.0.2.1 -all'] } })
 const options = {
@@ -68,7 +70,7 @@ test('a message that is the end of its thread costs itself and no other', async 
     subjects.map((subject) => (subject === 'DIE' ? null : subject)),
   )
   assert.match(read[7]?.parsed.problem ?? '', /takes more time or memory/)
-  assert.match(read[7]?.parsed.text ?? '', /The original message is kept and can be downloaded\.$/)
+  assert.match(bodiesOf((read[7] as ReadMail).parsed).text_body ?? '', /The original message is kept and can be downloaded\.$/)
   assert.equal(read[7]?.verdicts.authenticated_domain, null)
   assert.equal((await pool.read(message('after'))).parsed.subject, 'after')
 })
@@ -89,7 +91,7 @@ test('a suspect gets its turn while others keep coming', async () => {
 
 test('what cannot be read whole is known by its head', async () => {
   const { parsed } = await poolWith({ threads: 1, entry: saboteur }).read(message('DIE-WHOLE'))
-  assert.deepEqual([parsed.subject, parsed.from?.address, parsed.html], ['DIE-WHOLE', 'ann@example.org', null])
+  assert.deepEqual([parsed.subject, parsed.from?.address, bodiesOf(parsed).html_body], ['DIE-WHOLE', 'ann@example.org', null])
   assert.match(parsed.problem ?? '', /takes more time or memory/)
 })
 
@@ -98,6 +100,18 @@ test('a thread that goes round and round is replaced', async () => {
   const [hung, other] = await Promise.all([pool.read(message('HANG')), pool.read(message('patient'))])
   assert.match(hung.parsed.problem ?? '', /takes more time or memory/)
   assert.equal(other.parsed.subject, 'patient')
+})
+
+test('while a thread hangs that may come back yet, another reads what does not fit in there', async () => {
+  const pool = poolWith({ threads: 1, maxThreads: 2, entry: saboteur, silentTicks: 1_000 })
+  const peer = { address: '127.0.0.1', name: 'relay', is_tls: true }
+  const subjects = ['HANG', ...Array.from({ length: maxAtOnce }, (_, number) => `number ${number}`)]
+  const reading = subjects.map((subject, number) => pool.read(message(subject, { peer, envelope_from: `ann@${number}.example.org` })))
+  // All others wait until the pool is stopped.
+  const stopped = reading.slice(0, -1).map((each) => assert.rejects(each, /has been stopped/))
+  assert.equal((await (reading.at(-1) as (typeof reading)[0])).parsed.subject, subjects.at(-1))
+  await pool.stop()
+  await Promise.all(stopped)
 })
 
 test('a stop ends what is under way', async () => {

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '../base/log.ts'
+import { packMail } from '../mail/inbound/packed-mail.ts'
 import { parsedNothing } from '../mail/inbound/parsed-mail.ts'
 import type { SpooledMessage } from './inbound-message.ts'
 import {
@@ -31,6 +32,8 @@ interface PoolOptions extends ParseThreadData {
   /** Of one's own: their addresses say nothing about senders. */
   isRelay(address: string): boolean
   threads?: number
+  /** With those for suspects, and in place of ones that hang. */
+  maxThreads?: number
   silentTicks?: number
   /** For tests, which have one that dies. */
   entry?: URL
@@ -53,6 +56,9 @@ interface Thread {
 }
 
 const idleTicks = 300
+/** It has not told for so long that it turns. It may yet; until then it gets nothing more. */
+const hangingTicks = 3
+const isHanging = ({ at, silent }: Thread): boolean => at.size > 0 && silent >= hangingTicks
 /** Far above what 50 MB of text need. With room for young objects, less of them is alive when it is full: half of it cost a third more time. */
 const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 }
 const defaultEntry = new URL('../../bin/parse-thread.js', import.meta.url)
@@ -61,6 +67,7 @@ export const createParsePool = (options: PoolOptions): ParsePool => new Pool(opt
 
 class Pool implements ParsePool {
   readonly #options: PoolOptions
+  readonly #usualThreads: number
   readonly #maxThreads: number
   readonly #threads = new Set<Thread>()
   readonly #waiting: Reading[] = []
@@ -72,7 +79,9 @@ class Pool implements ParsePool {
 
   constructor(options: PoolOptions) {
     this.#options = options
-    this.#maxThreads = options.threads ?? Math.min(4, availableParallelism())
+    // One core is busy with taking mail in and filing it. Two threads in its place read no more, and cost a tenth more of everything.
+    this.#usualThreads = options.threads ?? Math.max(1, Math.min(4, availableParallelism() - 1))
+    this.#maxThreads = options.maxThreads ?? options.threads ?? Math.max(2, this.#usualThreads)
     this.#watch = setInterval(() => this.#listen(), beatEveryMs)
     this.#watch.unref()
   }
@@ -101,24 +110,31 @@ class Pool implements ParsePool {
       const index = this.#waiting.findIndex((reading) => this.#mayBegin(reading) && this.#threadFor(reading.tries) !== null)
       const [reading] = index < 0 ? [] : this.#waiting.splice(index, 1)
       if (!reading) {
-        if (this.#threads.size < this.#maxThreads) this.#start()
+        if (this.#mayStart()) this.#start()
         return
       }
       const thread = this.#threadFor(reading.tries) as Thread // just found
       this.#give(thread, reading)
       // Another thread is worth starting when all that there are have something to do.
-      if (this.#waiting.length > 0 && this.#threads.size < this.#maxThreads && [...this.#threads].every(({ at }) => at.size > 0))
-        this.#start()
+      if (this.#waiting.length > 0 && this.#mayStart() && [...this.#threads].every(({ at }) => at.size > 0)) this.#start()
     }
   }
 
+  /** One more than usual where all that there are seem to hang, or a suspect waits for one of its own. */
+  #mayStart(): boolean {
+    const isSuspectWaiting = (this.#waiting[0]?.tries ?? 0) > 0
+    const most = isSuspectWaiting || this.#threads.values().every(isHanging) ? this.#maxThreads : this.#usualThreads
+    return this.#threads.size < most
+  }
+
   /** Nobody gets more than half of all places: whose name servers are slow could have all of them. A suspect has one kept for it. */
-  #mayBegin = ({ tries, senders }: Reading): boolean => tries > 0 || this.#senders.isUnder(senders, (this.#maxThreads * maxAtOnce) / 2)
+  #mayBegin = ({ tries, senders }: Reading): boolean => tries > 0 || this.#senders.isUnder(senders, (this.#usualThreads * maxAtOnce) / 2)
 
   /** The one with the least to do. A suspect gets one of its own, which is kept free for it, and nobody joins it there. */
   #threadFor(tries: number): Thread | null {
     const free = [...this.#threads]
-      .filter(({ isReady, at }) => isReady && at.size < maxAtOnce && ![...at.values()].some((other) => other.tries > 0))
+      .filter((thread) => thread.isReady && thread.at.size < maxAtOnce && !isHanging(thread))
+      .filter(({ at }) => !at.values().some((other) => other.tries > 0))
       .sort((one, other) => one.at.size - other.at.size)
     if (tries > 0) return free[0]?.at.size === 0 ? free[0] : null
     // Suspects stand in front.
@@ -197,6 +213,7 @@ class Pool implements ParsePool {
       else if (this.#threads.size === 1 || !this.#threads.delete(thread)) continue
       void thread.worker.terminate()
     }
+    this.#next()
   }
 
   #replace(thread: Thread, reason: string): void {
@@ -213,7 +230,7 @@ class Pool implements ParsePool {
   }
 
   #tryAgain(reading: Reading): void {
-    if (reading.tries > 2) reading.resolve({ parsed: parsedNothing(tooMuch), verdicts: undecided('permerror') })
+    if (reading.tries > 2) reading.resolve({ parsed: packMail(parsedNothing(tooMuch)), verdicts: undecided('permerror') })
     else this.#waiting.unshift(reading)
   }
 }

@@ -1,4 +1,5 @@
-import type { ParsedMail, Verdicts } from '../mail/inbound/parsed-mail.ts'
+import type { PackedMail } from '../mail/inbound/packed-mail.ts'
+import type { Verdicts } from '../mail/inbound/parsed-mail.ts'
 
 export interface ParseThreadData {
   mailDomain: string
@@ -6,7 +7,7 @@ export interface ParseThreadData {
   dnsServers: string[]
 }
 
-/** Nothing but plain data passes between the threads; `raw` is handed over, not copied. */
+/** Nothing but plain data passes between the threads; bytes are handed over, not copied. */
 export interface ParseTask {
   number: number
   raw: Uint8Array
@@ -18,7 +19,7 @@ export interface ParseTask {
 }
 
 export interface ReadMail {
-  parsed: ParsedMail
+  parsed: PackedMail
   verdicts: Verdicts
 }
 
@@ -31,4 +32,4 @@ export type ReadAnswer = ({ kind: 'read'; number: number } & ReadMail) | { kind:
 export const beatEveryMs = 1_000
 
 /** What a thread is at at one time: it reads one, and the others wait for name servers. */
-export const maxAtOnce = 32
+export const maxAtOnce = 64

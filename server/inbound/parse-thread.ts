@@ -1,6 +1,7 @@
 import { Resolver } from 'node:dns/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { reasonOf } from '../base/errors.ts'
+import { packMail } from '../mail/inbound/packed-mail.ts'
 import { parseHeadOnly, parseMail } from '../mail/inbound/parse-mail.ts'
 import { beatEveryMs, maxAtOnce, type ParseAnswer, type ParseTask, type ParseThreadData } from './parse-task.ts'
 import { createJudge, type Judge } from './verdicts.ts'
@@ -11,7 +12,8 @@ export function runParseThread(): void {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 })
   if (dnsServers.length > 0) resolver.setServers(dnsServers)
   const needs = { judge: createJudge({ resolver, mailDomain, places: maxAtOnce }), inTurn: createTurns() }
-  const tell = (answer: ParseAnswer) => parentPort?.postMessage(answer)
+  const tell = (answer: ParseAnswer) =>
+    parentPort?.postMessage(answer, answer.kind === 'read' ? [answer.parsed.bodies.buffer, answer.parsed.headers.buffer] : [])
   parentPort?.on('message', async (task: ParseTask) => tell(await answerTo(task, needs)))
   setInterval(() => tell({ kind: 'beat' }), beatEveryMs)
   tell({ kind: 'ready' })
@@ -36,7 +38,9 @@ async function answerTo(task: ParseTask, { judge, inTurn }: Needs): Promise<Pars
   const { number, envelope_from, address, helo, problem } = task
   const raw = Buffer.from(task.raw.buffer, task.raw.byteOffset, task.raw.byteLength)
   try {
-    const parsed = await inTurn(() => (problem === null ? parseMail(raw, { envelope_from }) : parseHeadOnly(raw, problem)))
+    const read = () => (problem === null ? parseMail(raw, { envelope_from }) : parseHeadOnly(raw, problem))
+    // Packed before it waits for name servers: what is text until then outlives no collection.
+    const parsed = await inTurn(async () => packMail(await read()))
     const verdicts = await judge({ raw, envelope_from, address, helo, from: parsed.from })
     return { kind: 'read', number, parsed, verdicts }
   } catch (error) {

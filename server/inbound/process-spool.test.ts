@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { startSpools } from '../../tests/support/spool.ts'
 import { until } from '../../tests/support/until.ts'
 import { BlobStoreError } from '../blobs/blob-store.ts'
+import { bodiesOf } from '../mail/inbound/packed-mail.ts'
 import type { FiledInput } from './inbound-message.ts'
 import type { ParsePool } from './parse-pool.ts'
 
@@ -85,11 +86,11 @@ test('what fails a second time is filed by its head, and what fails even then wi
   assert.equal(seen.length, 0)
   clock.advance(11_000)
   await until('both are filed', () => seen.length === 2)
-  const shown = seen.map(({ parsed: { subject, from, calendars, html }, verdicts }) => [
-    subject,
-    from?.address,
-    calendars,
-    html,
+  const shown = seen.map(({ parsed, verdicts }) => [
+    parsed.subject,
+    parsed.from?.address,
+    parsed.calendars,
+    bodiesOf(parsed).html_body,
     verdicts.dmarc.result,
   ])
   assert.deepEqual(
@@ -99,7 +100,7 @@ test('what fails a second time is filed by its head, and what fails even then wi
       [null, undefined, [], null, 'permerror'],
     ].sort(),
   )
-  assert.match(seen[0]?.parsed.text ?? '', /could not be filed as it is.*original message is kept/)
+  assert.match(bodiesOf((seen[0] as FiledInput).parsed).text_body ?? '', /could not be filed as it is.*original message is kept/)
   assert.deepEqual(await rows(), [])
 })
 

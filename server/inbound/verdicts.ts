@@ -1,10 +1,11 @@
 import type { Resolver } from 'node:dns/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { domainToASCII } from 'node:url'
-import { type AuthenticateResult, authenticate, type DNSResolver } from 'mailauth'
+import { authenticate, type DNSResolver } from 'mailauth'
 import { endOfHead } from '../mail/inbound/limits.ts'
 import type { Mailbox, Verdicts } from '../mail/inbound/parsed-mail.ts'
 import { storable } from '../mail/inbound/plain-letters.ts'
+import { createUnsignedJudge, type Judged } from './judge-unsigned.ts'
 import { createLookUp, noAnswer } from './look-ups.ts'
 import { createPatience } from './patience.ts'
 import { undecided } from './undecided.ts'
@@ -41,6 +42,7 @@ interface Needs {
 export function createJudge({ resolver, mailDomain, places }: Needs): Judge {
   const look = createLookUp(resolver)
   const patience = createPatience({ places })
+  const judgeUnsigned = createUnsignedJudge({ mailDomain })
   const lookForPolicy: DNSResolver = async (name, type) => {
     const late = Promise.withResolvers<never>()
     const waiting = patience.beginQuestion(() => late.reject(noAnswer(name)))
@@ -51,16 +53,17 @@ export function createJudge({ resolver, mailDomain, places }: Needs): Judge {
     const waiting = patience.beginMessage(late.resolve)
     const lookInTime: DNSResolver = (name, type) =>
       Promise.race([look(name, type), late.promise.then(() => Promise.reject(noAnswer(name)))])
-    const judging = authenticate(partToJudge(message.raw), {
-      sender: message.envelope_from,
-      ...(message.address === null ? {} : { ip: message.address }),
-      // What comes without a name, or with one that is none, is judged by its address.
-      helo: /^[\w.:[\]-]{1,255}$/.test(message.helo) ? message.helo : '',
-      mta: mailDomain,
-      resolver: (name, type) => (isOnFrom(message, name) ? lookForPolicy(name, type) : lookInTime(name, type)),
-      rejectRsaSha1: true,
-      disableBimi: true,
-    })
+    const resolve: DNSResolver = (name, type) => (isOnFrom(message, name) ? lookForPolicy(name, type) : lookInTime(name, type))
+    const { raw, envelope_from: sender, address } = message
+    const head = raw.subarray(0, endOfHead(raw))
+    // What comes without a name, or with one that is none, is judged by its address.
+    const helo = /^[\w.:[\]-]{1,255}$/.test(message.helo) ? message.helo : ''
+    const judging: Promise<Judged> = isSigned(head)
+      ? authenticate(raw, {
+          ...{ sender, ...(address === null ? {} : { ip: address }), helo, mta: mailDomain },
+          ...{ resolver: resolve, rejectRsaSha1: true, disableBimi: true },
+        })
+      : judgeUnsigned({ head, sender, address, helo, resolver: resolve })
     try {
       const result = await Promise.race([judging, late.promise.then(() => sleep(unendingMs, null))])
       return result ? verdictsOf(result, message) : undecided('temperror')
@@ -74,16 +77,13 @@ export function createJudge({ resolver, mailDomain, places }: Needs): Judge {
 }
 
 /** Without a signature nobody looks at the body; hashing it would be most of the work. */
-function partToJudge(raw: Buffer): Buffer {
-  const head = raw.subarray(0, endOfHead(raw))
-  return /^(?:dkim-signature|arc-)/im.test(head.toString('latin1')) ? raw : head
-}
+const isSigned = (head: Buffer): boolean => /^(?:dkim-signature|arc-)/im.test(head.toString('latin1'))
 
 const maxSignatures = 20
 /** Strangers wrote these, too, and they are stored. */
 const nameIn = (text: string | null | undefined): string => storable(text ?? '', 255)
 
-function verdictsOf({ spf: asked, dkim, dmarc, arc }: AuthenticateResult, { from, address }: ToJudge): Verdicts {
+function verdictsOf({ spf: asked, dkim, dmarc, arc }: Judged, { from, address }: ToJudge): Verdicts {
   const spf = address === null ? false : asked
   const signed = dkim.results.filter(({ signingDomain }) => signingDomain).slice(0, maxSignatures)
   return {
@@ -105,10 +105,7 @@ function verdictsOf({ spf: asked, dkim, dmarc, arc }: AuthenticateResult, { from
  * The domain of From, when it vouched for the message itself (RFC 9989 section 5.3). `from` is what readers see: where the judge sees
  * other senders than the reader, or several, nobody is vouched for. A signature that leaves a part of the body open vouches for nothing.
  */
-function authenticatedDomain(
-  { spf, dkim, dmarc }: Pick<AuthenticateResult, 'spf' | 'dkim' | 'dmarc'>,
-  from: Mailbox | null,
-): string | null {
+function authenticatedDomain({ spf, dkim, dmarc }: Omit<Judged, 'arc'>, from: Mailbox | null): string | null {
   const judged = [dkim.headerFrom ?? []].flat()
   const domain = from ? domainOf(from.address) : ''
   if (domain === '' || judged.length !== 1 || dkim.fromFields !== 1 || domainOf(judged[0] as string) !== domain) return null

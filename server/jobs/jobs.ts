@@ -28,6 +28,17 @@ export interface Jobs {
 export async function startJobs(database: Database, log: Log, all: Job<never>[]): Promise<Jobs> {
   const boss = await startQueue(database, log, all)
   const workers = new Map<string, string>()
+  let isStopping = false
+  /** The queue keeps a failure to itself and tries again: without a line here nobody would know. */
+  const runLogged = async (job: string, run: () => Promise<void>) => {
+    try {
+      await run()
+    } catch (error) {
+      if (isStopping) log.info({ job }, 'a job was cut off by the stop and is tried again')
+      else log.error({ job, reason: reasonOf(error), stack: (error as Error)?.stack }, 'a job failed')
+      throw error
+    }
+  }
   return {
     async enqueue(tx, job, data) {
       const db = { executeSql: (text: string, values?: unknown[]) => tx.client.query(text, values) }
@@ -41,13 +52,17 @@ export async function startJobs(database: Database, log: Log, all: Job<never>[])
       for (const [index, job] of jobs.entries()) {
         const options = { batchSize: 1, pollingIntervalSeconds: lookEverySeconds + index * laterBySeconds }
         const worker = await boss.work(job.name, options, async ([queued]) => {
-          await runLogged(log, job.name, () => job.run(services, (queued?.data ?? {}) as never))
+          await runLogged(job.name, () => job.run(services, (queued?.data ?? {}) as never))
         })
         workers.set(job.name, worker)
         if (job.schedule) await boss.schedule(job.name, job.schedule)
       }
     },
-    stop: () => boss.stop({ graceful: true, timeout: 5_000 }),
+    async stop() {
+      await boss.stop({ graceful: true, timeout: 5_000 })
+      // Whatever still runs finds the database closed.
+      isStopping = true
+    },
   }
 }
 
@@ -76,14 +91,4 @@ export async function startQueue(
     await Promise.all(all.map((job) => boss.createQueue(job.name)))
   })
   return boss
-}
-
-/** The queue keeps a failure to itself and tries again: without a line here nobody would know. */
-async function runLogged(log: Log, job: string, run: () => Promise<void>): Promise<void> {
-  try {
-    await run()
-  } catch (error) {
-    log.error({ job, reason: reasonOf(error), stack: (error as Error)?.stack }, 'a job failed')
-    throw error
-  }
 }

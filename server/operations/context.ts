@@ -91,6 +91,8 @@ export interface Context extends Services {
   caller: Caller
   request_id: string
   request: RequestFacts
+  /** Where the request came from, as limits count it: an IPv4 address, or the /64 of an IPv6 one. */
+  peer: string
   /** `database` leaves it with the first change; only work that goes together with that of other requests does so by itself. */
   trail?: AuditTrail
 }
@@ -98,7 +100,6 @@ export interface Context extends Services {
 /** For operations that ask for no credential. */
 export interface OpenContext extends Services {
   request_id: string
-  /** Where the request came from, as limits count it: an IPv4 address, or the /64 of an IPv6 one. */
   peer: string
 }
 

@@ -3,6 +3,7 @@ import { areCertificatesOurs } from '../features/certificates/index.ts'
 import { apiAudiences, createOAuthAuthenticate } from '../features/oauth/index.ts'
 import { createAuthenticatePayer } from '../features/payments/index.ts'
 import { createAuthenticate } from '../features/tokens/index.ts'
+import { buildLines } from '../features/waiting-lines/index.ts'
 import { startRateLimit } from '../http/rate-limit.ts'
 import { addReference } from '../http/reference.ts'
 import { createServer, type ServerParts } from '../http/server.ts'
@@ -45,6 +46,7 @@ export async function startHttpRole(
   { isReady, trouble }: Pick<ServerParts, 'isReady' | 'trouble'>,
 ): Promise<FastifyInstance> {
   const { database, clock, log, config } = services
+  await buildLines(database)
   const rateLimit = startRateLimit({ database, clock, log, limit: config.RATE_LIMIT_PER_MINUTE })
   const byKey = createAuthenticate({ database, clock, log })
   const byOAuth = createOAuthAuthenticate(services, apiAudiences(config))

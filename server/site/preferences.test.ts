@@ -18,13 +18,14 @@ const dayMs = 24 * 3_600_000
 /** Somebody on the first two of three lists of one sender, and the link that is in their mail. */
 async function newReader(email = newPerson()) {
   const project = await app.newProject()
-  const lists: { id: string; name: string }[] = []
+  type List = { id: string; name: string }
+  const lists: List[] = []
   for (const name of ['News', 'Notes', 'Others']) lists.push((await project.post('/lists', { name })).body)
   const subscribers: { id: string }[] = []
   for (const list of lists.slice(0, 2))
     subscribers.push((await project.post(`/lists/${list.id}/subscribers`, { email, verified: true })).body)
   await project.events()
-  const [news, notes, others] = lists as [{ id: string }, { id: string }, { id: string }]
+  const [news, notes, others] = lists as [List, List, List]
   const path = new URL(preferencesUrl(app.services, await rowOf(project.id, news.id, subscribers[0]?.id as string))).pathname
   const statuses = async (): Promise<Record<string, string>> => {
     const shown: Record<string, string> = {}

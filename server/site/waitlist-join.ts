@@ -73,7 +73,7 @@ interface Filled extends Form {
 async function joinByForm(services: Services, request: FastifyRequest, { list, ref, address }: Filled): Promise<Joined> {
   const from = services.secrets.mac('waitlist_peer', peerOf(request))
   const name = fieldOf(request, 'name').replace(/\s+/g, ' ').slice(0, 200)
-  const joined = await join(services, { list, email: address, name, ref: ref.slice(0, 100), source: 'form', from, joined_by: null })
+  const joined = await join(services, { list, email: address, name, ref: ref.slice(0, 100), source: 'form', from })
   if (joined.status === 'exists') await remind(services, list, joined.subscriber)
   return joined
 }

@@ -5,7 +5,7 @@ import { queuedMail } from '../../tests/support/subscribers.ts'
 import { newVisitor } from '../../tests/support/visitor.ts'
 import { codeOf, confirmByMail, linkFor, newPerson, newWaitlist, type TestWaitlist } from '../../tests/support/waitlists.ts'
 
-const app = await startApp({ JOINS_PER_HOUR: '3' })
+const app = await startApp({ JOINS_PER_HOUR: '4' })
 
 const stampIn = (page: string) => /name="shown" value="([^"]+)"/.exec(page)?.[1] as string
 
@@ -71,6 +71,22 @@ test('the page says the same of who is on the list already; the mail says what i
   )
 })
 
+test('the page says of how many have confirmed: an address that somebody types in changes nothing there', async () => {
+  const list = await newWaitlist(app)
+  const [known, me, other] = [newPerson(), newPerson(), newPerson()]
+  await list.join(me)
+  await list.join(known)
+  const page = await confirmByMail(app, me)
+  const status = /href="([^"]+\/w\/[^"]+)"/.exec(page)?.[1] as string
+  const ofHowMany = async () => /number <strong>1<\/strong> of (\d+)/.exec(await (await fetch(status)).text())?.[1]
+  for (const email of [known, other]) {
+    assert.match((await fillIn(list, { email })).html, /Look into your mailbox/)
+    assert.equal(await ofHowMany(), '1')
+  }
+  await confirmByMail(app, other)
+  assert.equal(await ofHowMany(), '2')
+})
+
 test('programs put nobody on a list: a hidden field, a form sent at once, one that is old or made up', async () => {
   const list = await newWaitlist(app)
   const visitor = newVisitor(app.url)
@@ -93,7 +109,9 @@ test('programs put nobody on a list: a hidden field, a form sent at once, one th
 
 test('from one address so many an hour; closed and full are said', async () => {
   const list = await newWaitlist(app)
-  for (let joined = 0; joined < 3; joined++) assert.equal((await fillIn(list, { email: newPerson() })).status, 200)
+  const known = newPerson()
+  await list.join(known)
+  for (const email of [newPerson(), newPerson(), known, known]) assert.equal((await fillIn(list, { email })).status, 200)
   const refused = await fillIn(list, { email: newPerson() })
   assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '3600'])
   assert.equal(Object.keys(await list.standings()).length, 3)

@@ -73,9 +73,9 @@ export function placeOf({ list, subscriber, standing }: WaitlistView): Html {
   if (!standing) return html``
   if (standing.status === 'accepted') return accepted(list.name)
   if (standing.status === 'invited')
-    return html`<p>Your turn has come: the mail with your invitation is on its way, or in your mailbox.</p>`
+    return html`<p>Your turn has come: <a href="${standing.accept_url}">see your invitation</a>. It is in your mailbox as well.</p>`
   const ahead = (standing.position ?? 1) - 1
-  return html`<p>You are number <strong>${standing.position}</strong> of ${standing.waiting}. ${ahead === 0 ? 'You are next.' : `${ahead} ${ahead === 1 ? 'person is' : 'people are'} before you.`}</p>
+  return html`<p>You are number <strong>${standing.position}</strong> of ${standing.of}. ${ahead === 0 ? 'You are next.' : `${ahead} ${ahead === 1 ? 'person is' : 'people are'} before you.`}</p>
 ${subscriber.status === 'pending' ? html`<p class="wrong">You have not confirmed yet, and are not invited before you do: press the button behind the link in our first mail.</p>` : null}
 ${list.referral_boost > 0 ? sharing(list.referral_boost, standing) : null}`
 }

@@ -1,5 +1,6 @@
 import { newId } from '../../server/base/ids.ts'
 import { fileMessages, type InboundMail } from '../../server/features/filing/index.ts'
+import { packMail } from '../../server/mail/inbound/packed-mail.ts'
 import { parseMail } from '../../server/mail/inbound/parse-mail.ts'
 import type { Verdicts } from '../../server/mail/inbound/parsed-mail.ts'
 import type { TestApp } from './posthaste.ts'
@@ -78,7 +79,7 @@ export async function accept(
   await services.database.run`
     insert into inbound_spool (id, received_at, peer, envelope_from, recipients, raw, next_attempt_at)
     values (${message.id}, ${message.received_at}, '{}', ${envelope_from}, ${recipients}, ${bytes}, now() + interval '1 year')`
-  return { message, parsed: await parseMail(bytes), verdicts: verdicts ?? verdictsOf() }
+  return { message, parsed: packMail(await parseMail(bytes)), verdicts: verdicts ?? verdictsOf() }
 }
 
 /** Accepts and files it, with verdicts that are the test's. */

@@ -176,7 +176,7 @@ const refusedExamples: Record<string, number> = {
 export const exampleStatus = (operation: Operation): number => refusedExamples[operation.id] ?? operation.status
 
 /** No field is required, and one of them is: without any it is 422. */
-export const needsSome = new Set(['waitlists.join', 'waitlists.invite'])
+export const needsSome = new Set(['waitlists.join'])
 
 /** The smallest body that the operation takes; undefined for one that takes none. */
 export function bodyOf(operation: Operation, fixtures: Fixtures): Record<string, unknown> | undefined {

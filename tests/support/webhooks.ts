@@ -3,6 +3,7 @@ import { parseId, type WebhookId } from '../../server/base/ids.ts'
 import type { EventType } from '../../server/events/catalogue.ts'
 import { publishBulk } from '../../server/events/publish.ts'
 import { testType } from '../../server/features/webhooks/webhook.ts'
+import { tellIn } from './event-log.ts'
 import type { TestApp } from './posthaste.ts'
 import type { TestProject } from './project.ts'
 import { until } from './until.ts'
@@ -66,12 +67,23 @@ export async function createEndpoints() {
 /** Events that differ in their name only, as one row of the outbox. */
 export const tellOfMany = (app: TestApp, { id }: TestProject, names: string[]): Promise<void> =>
   app.services.database.transaction((tx) =>
-    publishBulk(tx, id, 'list.updated', { template: { name: '$0' }, rows: names.map((name) => [name]) }),
+    publishBulk(tx, id, 'contact_group.created', { template: { name: '$0' }, rows: names.map((name) => [name]) }),
   )
 
-/** One event, with data that nobody checks. */
+/** One event of the same type, in a row of its own. */
 export const tellOf = async ({ services: { database } }: TestApp, { id }: TestProject, name: string): Promise<void> => {
-  await database.transaction((tx) => publishBulk(tx, id, 'list.updated', { template: { name }, rows: [[]] }))
+  await database.transaction((tx) => tellIn(tx, id, name))
 }
 
 export const namesOf = (calls: ReceivedCall[]): string[] => calls.map(({ body }) => body.data.name)
+
+/** Until it is so, while time flies: for what waits between attempts. */
+export const asTimePasses = <Seen>({ clock }: TestApp, what: string, look: () => Promise<Seen>) =>
+  until(
+    what,
+    async () => {
+      clock.advance(60_000)
+      return look()
+    },
+    { everyMs: 50, withinMs: 60_000 },
+  )

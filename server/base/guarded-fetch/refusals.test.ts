@@ -99,6 +99,9 @@ const forms: [address: string, problem: RegExp][] = [
   ['https://[fd00:ec2::254]/latest/meta-data/', notPublic],
   ['https://[ff02::1]/', notPublic],
   ['https://[2001:db8::1]/', notPublic],
+  ['https://[200::1]/', notPublic],
+  ['https://[4000::1]/', notPublic],
+  ['https://[8000::1]/', notPublic],
   ['https://[::ffff:169.254.169.254]/', notPublic],
   // Names of this machine, and names without a domain.
   ['https://localhost:PORT/', notPublic],

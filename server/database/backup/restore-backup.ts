@@ -119,6 +119,8 @@ async function load(client: Client, frames: AsyncGenerator<Frame>): Promise<Rest
 }
 
 async function copyIn(client: Client, section: Section, data: AsyncIterable<Buffer>): Promise<number> {
+  // What a migration has put there is in the backup as well, as it is now.
+  await client.query(`delete from ${targetOf(section)}`)
   const rows = client.query(copyFrom(`copy ${targetOf(section)} (${columnList(section.columns)}) from stdin`))
   await pipeline(Readable.from(data, { objectMode: false }), rows)
   return rows.rowCount

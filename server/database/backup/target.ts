@@ -59,9 +59,12 @@ async function refuseNewer(client: Client, migrations: Migration[]): Promise<voi
     throw new BackupError('The database was used by a newer release of Posthaste. Restore with that release, or into a new database.')
 }
 
+/** What migrations fill themselves: rows there say nothing of use. */
+const filledByMigrations = new Set(['schema_migrations', 'event_consumers'])
+
 async function refuseOccupied(client: Client, relations: Found[]): Promise<void> {
   for (const { name, kind } of relations) {
-    if (kind !== 'table' || name === 'schema_migrations') continue
+    if (kind !== 'table' || filledByMigrations.has(name)) continue
     const { rowCount } = await client.query(`select from ${quoted(name)} limit 1`)
     if (rowCount)
       throw new BackupError(

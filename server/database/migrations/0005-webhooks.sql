@@ -47,12 +47,18 @@ create table webhook_deliveries (
   response_headers jsonb,
   response_body text,
   delivered_at timestamptz,
+  -- Somebody asked for the event once more.
+  is_replay boolean not null default false,
   created_at timestamptz not null,
   primary key (project_id, webhook_id, id)
 );
+-- While one replay of an event waits, nobody needs another.
+create index webhook_deliveries_replays on webhook_deliveries (project_id, webhook_id, event_id) where is_replay and status = 'pending';
 -- First attempts go in the order of events, which is that of the ids; later ones when their time has come.
 create index webhook_deliveries_first on webhook_deliveries (project_id, webhook_id, id) where status = 'pending' and attempt = 0 and next_at is not null;
 create index webhook_deliveries_again on webhook_deliveries (project_id, webhook_id, next_at, id) where status = 'pending' and attempt > 0;
+-- The log: newest first, of one status. Nearly all are delivered, and need no index of their own.
+create index webhook_deliveries_pending on webhook_deliveries (project_id, webhook_id, id) where status = 'pending';
 create index webhook_deliveries_failed on webhook_deliveries (project_id, webhook_id, id) where status = 'failed';
 create index webhook_deliveries_by_type on webhook_deliveries (project_id, webhook_id, event_type, id);
 
@@ -71,3 +77,22 @@ create table webhook_queues (
   primary key (project_id, webhook_id)
 );
 create index webhook_queues_due on webhook_queues (due_at) where due_at is not null;
+
+-- Event rows that mean so many deliveries that filing them at once would hold up those of other projects: they are filed in pieces, in the order
+-- of their ids, and a row goes with its last piece.
+create table webhook_masses (
+  project_id uuid not null,
+  id uuid not null,
+  event_project_id uuid not null,
+  event_row_id uuid not null,
+  event_type text not null,
+  item_count integer not null,
+  next_item integer not null default 0,
+  -- Who wanted it when it happened.
+  webhooks uuid[] not null,
+  created_at timestamptz not null,
+  primary key (project_id, id)
+);
+
+-- Deliveries are made of what happens from now on, also before the first process that makes them is there.
+insert into event_consumers (name, transaction_id) values ('webhooks', pg_snapshot_xmin(pg_current_snapshot())) on conflict do nothing;

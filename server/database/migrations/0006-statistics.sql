@@ -65,9 +65,10 @@ alter table deliveries
   add column clicked_links smallint[],
   -- When they left the list by a link in this mail, or by answering it.
   add column unsubscribed_at timestamptz;
--- Like `past_opens`: how many of `total_replies` were in mailboxes that are emptied.
-alter table contacts add column past_replies integer not null default 0;
-update contacts c set past_replies = c.total_replies - r.count
-from contacts one cross join lateral (
-  select count(*) from emails e where e.project_id = one.project_id and e.contact_id = one.id and e.is_reply and not e.is_automatic) r
-where one.engagement > 0 and one.total_replies > 0 and c.project_id = one.project_id and c.id = one.id and c.total_replies <> r.count;
+alter table contacts
+  -- Like `past_opens`: how many of `total_replies` were in mailboxes that are emptied. Null for who was there before: counting their
+  -- e-mails takes long, and the nightly repair does it.
+  add column past_replies integer,
+  alter column past_replies set default 0,
+  -- Agents have no address to be known by. One agent is one contact of a project. Its index is made when nobody waits for this.
+  add column agent_id uuid;

@@ -21,6 +21,3 @@ alter table subscribers
   add column unsubscribe_reason text,
   add column paused_until timestamptz;
 create index subscribers_paused on subscribers (project_id, list_id, paused_until) where paused_until is not null;
-
--- A list takes so many an hour from everywhere together.
-create index list_joins_of_list on list_joins (project_id, list_id, joined_at);

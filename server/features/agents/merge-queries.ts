@@ -1,6 +1,6 @@
 import type { ContactId, Id, ListId, ProjectId } from '../../base/ids.ts'
 import type { Transaction } from '../../database/database.ts'
-import { sql } from '../../database/sql.ts'
+import { type Fragment, sql } from '../../database/sql.ts'
 import type { ContactGroupRow } from '../contact-groups/contact-group.ts'
 import { changeContactCount } from '../contacts/index.ts'
 import type { MailboxRow } from '../mailboxes/index.ts'
@@ -20,51 +20,33 @@ export const moveMailboxes = (tx: Transaction, { from, to }: Move) => tx.many<Ma
 export const moveLists = (tx: Transaction, { from, to }: Move) => tx.many<{ id: ListId }>`
   update lists set project_id = ${to} where project_id = ${from} and deleted_at is null returning id`
 
+const moveWithLists = (tx: Transaction, { from, to }: Move, table: Fragment) => tx.run`
+  update ${table} set project_id = ${to}
+  where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
+
+const thingsOfLists = [
+  sql`subscribers`,
+  sql`waitlist_lines`,
+  sql`waitlist_entries`,
+  sql`waitlist_buckets`,
+  sql`waitlist_referrals`,
+  sql`list_counters`,
+  sql`list_days`,
+  sql`list_activity`,
+  sql`list_activity_hours`,
+]
+
 /** What belongs to a list goes where the list went. Their keys begin with the list's, so nothing can clash. */
-export async function moveListThings(tx: Transaction, { from, to }: Move): Promise<void> {
-  await tx.run`
-    update subscribers set project_id = ${to}
-    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
-  await tx.run`
-    update waitlist_lines set project_id = ${to}
-    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
-  await tx.run`
-    update waitlist_entries set project_id = ${to}
-    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
-  await tx.run`
-    update waitlist_buckets set project_id = ${to}
-    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
-  await tx.run`
-    update waitlist_referrals set project_id = ${to}
-    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
-  await tx.run`
-    update list_counters set project_id = ${to}
-    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
-  await tx.run`
-    update list_days set project_id = ${to}
-    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
-  await tx.run`
-    update list_activity set project_id = ${to}
-    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
-  await tx.run`
-    update list_activity_hours set project_id = ${to}
-    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
+export async function moveListThings(tx: Transaction, move: Move): Promise<void> {
+  for (const table of thingsOfLists) await moveWithLists(tx, move, table)
 }
 
 /**
  * What is sent to a list goes with it, also in mid-flight: people, ledger and counts must stay together, or nobody would be found to send
  * to. Held before anything else that a sender writes, so that nobody turns people into deliveries while these move.
  */
-export async function movePosts(tx: Transaction, { from, to }: Move): Promise<void> {
-  await tx.run`
-    update posts set project_id = ${to}
-    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
-  await tx.run`
-    update broadcasts set project_id = ${to}
-    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
-  await tx.run`
-    update broadcast_hours set project_id = ${to}
-    where project_id = ${from} and list_id in (select id from lists where project_id = ${to})`
+export async function movePosts(tx: Transaction, move: Move): Promise<void> {
+  for (const table of [sql`posts`, sql`broadcasts`, sql`broadcast_hours`]) await moveWithLists(tx, move, table)
 }
 
 /** Whoever is handing one of these over finds it by its lease, wherever it is. */
@@ -83,9 +65,7 @@ export async function moveDeliveries(tx: Transaction, { from, to }: Move): Promi
  * the merge begins anew.
  */
 export async function joinContacts(tx: Transaction, { from, to }: Move): Promise<void> {
-  const known = await tx.many<{ mine: ContactId; theirs: ContactId }>`
-    select mine.id as mine, theirs.id as theirs from contacts theirs join contacts mine on mine.email_key = theirs.email_key
-    where theirs.project_id = ${from} and mine.project_id = ${to} for update`
+  const known = [...(await findKnown(tx, { from, to }, sql`email_key`)), ...(await findKnown(tx, { from, to }, sql`agent_id`))]
   const pairs = sql`unnest(${known.map(({ mine }) => mine)}::uuid[], ${known.map(({ theirs }) => theirs)}::uuid[]) as pair (mine, theirs)`
   await tx.run`
     update contacts mine set
@@ -115,6 +95,11 @@ export async function joinContacts(tx: Transaction, { from, to }: Move): Promise
   await tx.run`delete from project_counters where project_id = ${from}`
   if (moved > 0) await changeContactCount(tx, to, moved)
 }
+
+/** People are known by their address; an agent has none, and is known by what it is. No contact has both. */
+const findKnown = (tx: Transaction, { from, to }: Move, by: Fragment) => tx.many<{ mine: ContactId; theirs: ContactId }>`
+  select mine.id as mine, theirs.id as theirs from contacts theirs join contacts mine on mine.${by} = theirs.${by}
+  where theirs.project_id = ${from} and mine.project_id = ${to} for update`
 
 /** After their contacts. Two groups of one name become one; the others move. Answers those that grew or arrived, in a fixed order. */
 export async function joinContactGroups(tx: Transaction, { from, to }: Move) {

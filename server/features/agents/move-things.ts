@@ -52,6 +52,7 @@ export const tablesOfProject: Record<string, 'moves' | 'joins' | 'stays'> = {
   webhooks: 'moves',
   webhook_deliveries: 'moves',
   webhook_queues: 'moves',
+  webhook_masses: 'moves',
   certificates: 'moves',
   // Both sides may have a row of the same key.
   contacts: 'joins',

@@ -2,6 +2,7 @@ import { newId, type ProjectId, type RegistrationId, type UserId } from '../../b
 import { hashOfSecret } from '../../base/secrets.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import { holdName } from '../../database/hold-name.ts'
+import { findHomes } from '../../events/homes.ts'
 import type { RegistrationKind, RegistrationRow } from './agent.ts'
 
 interface NewRegistrationRow {
@@ -80,8 +81,5 @@ export const findRecentMerges = (db: Queryable, since: Date) => db.many<{ from: 
   where merged_into is not null and project_id is not null and claimed_at > ${since}`
 
 /** Where the things of a project are now, for links that were sent before a merge. */
-export const findProjectNow = async (db: Queryable, project_id: ProjectId): Promise<ProjectId> => {
-  const merged = await db.first<{ merged_into: ProjectId }>`
-    select merged_into from agent_registrations where project_id = ${project_id} and merged_into is not null`
-  return merged?.merged_into ?? project_id
-}
+export const findProjectNow = async (db: Queryable, project_id: ProjectId): Promise<ProjectId> =>
+  (await findHomes(db, [project_id])).get(project_id) ?? project_id

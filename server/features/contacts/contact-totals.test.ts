@@ -90,3 +90,15 @@ test('totals that are off are mended, and so are the counts of groups; right one
   assert.equal((await project.get(`/contact-groups/${group.id}`)).body.contact_count, 1)
   assert.deepEqual(await project.events(), [])
 })
+
+test('who was there before past replies were kept keeps the total; from the first night on it is proved', async () => {
+  const { project } = await newSentPost(app, ['delivered'])
+  const state = () => database.first`select total_replies, past_replies from contacts where project_id = ${project.id}`
+  await database.run`update contacts set total_replies = 3, past_replies = null, last_activity_at = now() where project_id = ${project.id}`
+  await noneWrong(project)
+  await repairContacts.run(app.services, {})
+  assert.deepEqual(await state(), { total_replies: 3, past_replies: 3 })
+  await database.run`update contacts set total_replies = 5 where project_id = ${project.id}`
+  await repairContacts.run(app.services, {})
+  assert.deepEqual(await state(), { total_replies: 3, past_replies: 3 })
+})

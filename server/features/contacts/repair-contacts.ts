@@ -16,10 +16,13 @@ export const repairContacts = defineJob<object>({
   name: 'contacts.repair_counters',
   schedule: '30 3 * * *',
   async run({ database, clock, log }) {
-    for (const wrong of await wrongTotals(database, new Date(clock.now().getTime() - provedForMs))) {
-      const { id: contact_id, opens, clicks, replies } = wrong
-      log.warn({ contact_id, opens, clicks, replies }, 'the totals of a contact were off and are mended')
-      await addTotals(database, wrong)
+    for await (const { project_id, held } of pagesOfHeld(database, new Date(clock.now().getTime() - provedForMs))) {
+      for (const wrong of held.filter(isWrong)) {
+        const { id: contact_id, opens, clicks, replies } = wrong
+        log.warn({ contact_id, opens, clicks, replies }, 'the totals of a contact were off and are mended')
+        await addTotals(database, project_id, wrong)
+      }
+      await settlePastReplies(database, project_id, held)
     }
     await database.transaction(async (tx) => {
       for (const { project_id, contacts } of await wrongContactCounts(tx)) {
@@ -44,20 +47,23 @@ interface WrongTotals {
 /** Of those who did something since then. Empty is the proof. */
 export async function wrongTotals(database: Database, since: Date): Promise<WrongTotals[]> {
   const wrong: WrongTotals[] = []
+  for await (const { project_id, held } of pagesOfHeld(database, since))
+    wrong.push(...held.filter(isWrong).map(({ id, opens, clicks, replies }) => ({ project_id, id, opens, clicks, replies })))
+  return wrong
+}
+
+const isWrong = ({ opens, clicks, replies }: Held): boolean => opens !== 0 || clicks !== 0 || replies !== 0
+
+async function* pagesOfHeld(database: Database, since: Date): AsyncGenerator<{ project_id: ProjectId; held: Held[] }> {
   const projects = await database.many<{ id: ProjectId }>`select id from projects where deleted_at is null`
   for (const { id: project_id } of projects) {
     for (let after: Place | null = { at: since, id: '00000000-0000-0000-0000-000000000000' }; after; ) {
-      const page: Held[] = await holdAgainstLedger(database, project_id, after)
-      wrong.push(
-        ...page
-          .filter(({ opens, clicks, replies }) => opens !== 0 || clicks !== 0 || replies !== 0)
-          .map(({ id, opens, clicks, replies }) => ({ project_id, id, opens, clicks, replies })),
-      )
-      const last = page.at(-1)
-      after = last && page.length === pageSize ? { at: last.last_activity_at, id: last.id } : null
+      const held: Held[] = await holdAgainstLedger(database, project_id, after)
+      yield { project_id, held }
+      const last = held.at(-1)
+      after = last && held.length === pageSize ? { at: last.last_activity_at, id: last.id } : null
     }
   }
-  return wrong
 }
 
 interface Place {
@@ -66,12 +72,13 @@ interface Place {
 }
 interface Held extends Omit<WrongTotals, 'project_id'> {
   last_activity_at: Date
+  is_past_known: boolean
 }
 
 /** One statement sees both at one moment: whatever notes a deed counts it in the same transaction. */
 const holdAgainstLedger = (db: Queryable, project_id: ProjectId, { at, id }: Place) => db.many<Held>`
   select c.id, c.last_activity_at, d.opens + c.past_opens - c.total_opens as opens, d.clicks + c.past_clicks - c.total_clicks as clicks,
-    e.replies + c.past_replies - c.total_replies as replies
+    coalesce(e.replies + c.past_replies - c.total_replies, 0) as replies, c.past_replies is not null as is_past_known
   from (
     select * from contacts where project_id = ${project_id} and (last_activity_at, id) > (${at}::timestamptz, ${id}::uuid)
     order by last_activity_at, id limit ${pageSize}
@@ -83,9 +90,26 @@ const holdAgainstLedger = (db: Queryable, project_id: ProjectId, { at, id }: Pla
   ) e
   order by c.last_activity_at, c.id`
 
-const addTotals = (db: Queryable, { project_id, id, opens, clicks, replies }: WrongTotals) => db.run`
+const addTotals = (db: Queryable, project_id: ProjectId, { id, opens, clicks, replies }: Held) => db.run`
   update contacts set total_opens = total_opens + ${opens}, total_clicks = total_clicks + ${clicks}, total_replies = total_replies + ${replies}
   where project_id = ${project_id} and id = ${id}`
+
+/**
+ * Once for each who was there before past replies were kept: whatever the ledger does not have was before. They are held first, so that
+ * no reply comes between the count and the total.
+ */
+async function settlePastReplies(database: Database, project_id: ProjectId, held: Held[]): Promise<void> {
+  const ids = held.filter(({ is_past_known }) => !is_past_known).map(({ id }) => id)
+  if (ids.length === 0) return
+  await database.transaction(async (tx) => {
+    await tx.run`
+      select 1 from contacts where project_id = ${project_id} and id = any(${ids}::uuid[]) order by id for no key update`
+    await tx.run`
+      update contacts c set past_replies = total_replies - (
+        select count(*) from emails e where e.project_id = c.project_id and e.contact_id = c.id and e.is_reply and not e.is_automatic)
+      where project_id = ${project_id} and id = any(${ids}::uuid[]) and past_replies is null`
+  })
+}
 
 const mendGroups = (db: Queryable) => db.run`
   update contact_groups g set contact_count = counted.count

@@ -22,16 +22,17 @@ const stalledMs = 60_000
 const farewellMs = 500
 const chunkLetters = 64 * 1024
 
+const isEventType = (name: string): name is EventType => (eventTypes as string[]).includes(name)
+
 const types = z
   .string()
-  .transform((text) => [...new Set(text.split(',').map((part) => part.trim()))].filter(Boolean))
-  .pipe(
-    z
-      .array(
-        z.enum(eventTypes as [EventType, ...EventType[]], { error: ({ input }) => `has no event called ${String(input).slice(0, 60)}` }),
-      )
-      .min(1, 'must name at least one event; leave it out for all'),
-  )
+  .transform((text, { addIssue }) => {
+    const names = [...new Set(text.split(',').map((part) => part.trim()))].filter(Boolean)
+    const unknown = names.find((name) => !isEventType(name))
+    if (unknown !== undefined) addIssue(`has no event called ${unknown.slice(0, 60)}`)
+    else if (names.length === 0) addIssue('must name at least one event; leave it out for all')
+    return names.filter(isEventType)
+  })
   .meta({ description: 'Names of events with commas between them; all, when left out' })
 
 export const streamEvents = defineOperation({

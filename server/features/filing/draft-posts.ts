@@ -1,6 +1,7 @@
 import { formatId, type ProjectId, type UserId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import { parseAddress } from '../../mail/address.ts'
+import { bodiesOf } from '../../mail/inbound/packed-mail.ts'
 import { type Role, roleScopes, type Services } from '../../operations/context.ts'
 import { draftByMail } from '../posts/index.ts'
 import { type FiledMail, type HandlerResults, refused } from './filed-mail.ts'
@@ -29,8 +30,9 @@ async function draftPost(
   if (!writer || !(roleScopes[writer.role] as readonly string[]).includes('write')) return null
   if (mail.verdicts.authenticated_domain !== from.value.domain)
     return refused('It claims to be by a member, but neither DKIM nor SPF proves it. Nothing was drafted.')
-  const { subject, html, text } = mail.parsed
-  if (mail.parsed.problem !== null || [html, text].some((body) => (body?.length ?? 0) > maxBodyLetters))
+  const { text_body: text, html_body: html } = bodiesOf(mail.parsed)
+  const { subject, problem } = mail.parsed
+  if (problem !== null || [html, text].some((body) => (body?.length ?? 0) > maxBodyLetters))
     return refused('It is too large, or could not be read whole. Nothing was drafted.')
   const post_id = await draftByMail(services, tx, {
     project_id,

@@ -3,6 +3,7 @@ import { formatReplyToken } from '../../base/reply-token.ts'
 import type { Transaction } from '../../database/database.ts'
 import { countMessages, enqueueMessage } from '../../delivery/enqueue.ts'
 import { type MailAddress, parseAddress } from '../../mail/address.ts'
+import { bodiesOf, headersOf } from '../../mail/inbound/packed-mail.ts'
 import { formatReplyAddress } from '../../mail/verp.ts'
 import type { Services } from '../../operations/context.ts'
 import { isMessageId, shortened, threadHeaders } from '../emails/index.ts'
@@ -74,7 +75,9 @@ function problemWith({ mail, mailbox }: FiledMail): string | null {
 }
 
 const namesIn = ({ parsed }: InboundMail): string[] =>
-  parsed.headers.filter(({ name }) => name === loopHeader.toLowerCase()).flatMap(({ value }) => value.match(/mbx_[\da-z]{26}/g) ?? [])
+  headersOf(parsed)
+    .filter(({ name }) => name === loopHeader.toLowerCase())
+    .flatMap(({ value }) => value.match(/mbx_[\da-z]{26}/g) ?? [])
 
 interface Way {
   to: string
@@ -87,8 +90,9 @@ interface Way {
  * answer can name them again.
  */
 function forwarded({ mail, mailbox }: FiledMail, { to, through, attachments = { parts: [], left: 0 } }: Way) {
-  const { from, subject, text, html, headers, references, message_id } = mail.parsed
-  const autoSubmitted = headers.find(({ name }) => name === 'auto-submitted')?.value
+  const { from, subject, references, message_id } = mail.parsed
+  const { text_body: text, html_body: html } = bodiesOf(mail.parsed)
+  const autoSubmitted = headersOf(mail.parsed).find(({ name }) => name === 'auto-submitted')?.value
   const ids = [...references, message_id ?? ''].filter(isMessageId)
   const note =
     attachments.left === 0

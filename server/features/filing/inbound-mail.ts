@@ -1,4 +1,5 @@
-import type { ParsedMail, Verdicts } from '../../mail/inbound/parsed-mail.ts'
+import type { PackedMail } from '../../mail/inbound/packed-mail.ts'
+import type { Verdicts } from '../../mail/inbound/parsed-mail.ts'
 
 /** A message that was accepted over SMTP, parsed and judged, as the loop over the spool hands it over. */
 export interface InboundMail {
@@ -11,7 +12,7 @@ export interface InboundMail {
     recipients: string[]
     raw: Buffer
   }
-  parsed: ParsedMail
+  parsed: PackedMail
   verdicts: Verdicts
 }
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { NewEvent } from '../../events/publish.ts'
+import { type Bodies, bodiesOf } from '../../mail/inbound/packed-mail.ts'
 import type { InboxEmailSummary, ReceivedEmail } from '../inbox/inbox-email.ts'
-
 import type { FiledMail } from './filed-mail.ts'
 import { isByPerson, writerOf } from './inbound-mail.ts'
 
@@ -52,22 +52,27 @@ const summaryOf = ({ id, mail, recipient, thread_id }: FiledMail): z.output<type
 
 function receivedOf(filed: FiledMail, isHeard: boolean): z.output<typeof ReceivedEmail> {
   const { parsed, verdicts } = filed.mail
-  const text = cut(parsed.text, maxText)
-  const html = cut(parsed.html, maxBodies - Buffer.byteLength(text ?? ''))
   const attachments = parsed.attachments.slice(0, maxAttachments)
-  const isCut = text !== parsed.text || html !== parsed.html || attachments.length < parsed.attachments.length
+  const { isCut, ...bodies } = isHeard ? cutBodies(bodiesOf(parsed)) : { isCut: true }
   return {
     ...summaryOf(filed),
     message_id: parsed.message_id,
     in_reply_to: parsed.in_reply_to,
     reply_to: parsed.reply_to?.address ?? null,
-    ...(isHeard ? { text_body: text, html_body: html } : {}),
+    ...bodies,
     extracted_data: parsed.extracted_data as Record<string, unknown> | null,
     verdicts: verdicts as unknown as Record<string, unknown>,
     attachments,
     is_automatic: !isByPerson(filed.mail),
-    truncated: isCut,
+    // Who has only just begun to listen gets what was filed a moment ago without its bodies, and sees it by this.
+    truncated: isCut || attachments.length < parsed.attachments.length,
   }
+}
+
+function cutBodies({ text_body, html_body }: Bodies) {
+  const text = cut(text_body, maxText)
+  const html = cut(html_body, maxBodies - Buffer.byteLength(text ?? ''))
+  return { text_body: text, html_body: html, isCut: text !== text_body || html !== html_body }
 }
 
 /** No more than so many bytes, and no half of a letter. */

@@ -4,6 +4,7 @@ import type { Transaction } from '../../database/database.ts'
 import { enqueueMessage } from '../../delivery/enqueue.ts'
 import { publish } from '../../events/publish.ts'
 import type { OutgoingAttachment } from '../../mail/compose.ts'
+import { bodiesOf } from '../../mail/inbound/packed-mail.ts'
 import type { Services } from '../../operations/context.ts'
 import { findContactsByAddress } from '../contacts/index.ts'
 import { isMessageId, shortened, threadHeaders } from '../emails/index.ts'
@@ -92,13 +93,14 @@ function answerOf({ mail: { parsed }, mailbox, to, through }: OwnersReply, place
     [String(mailbox.config?.forward_to), mailbox.address],
     [through, to.outside],
   ])
+  const { text_body: text, html_body: html } = bodiesOf(parsed)
   return {
     from: { name: mailbox.name, address: mailbox.address },
     to: to.outside,
     reply_to: null,
     subject: parsed.subject ?? '',
-    text: conceal(parsed.text ?? ''),
-    html: parsed.html === null ? null : conceal(parsed.html),
+    text: conceal(text ?? ''),
+    html: html === null ? null : conceal(html),
     ...(attachments.length > 0 ? { attachments } : {}),
     headers: { [loopHeader]: formatId('mbx', mailbox.id), ...threadHeaders(place) },
   }

@@ -2,6 +2,7 @@ import { parseDeliveryToken } from '../../base/delivery-token.ts'
 import type { EmailId, ProjectId } from '../../base/ids.ts'
 import { parseReplyToken } from '../../base/reply-token.ts'
 import { addressKey, mailboxKeyOf, parseAddress } from '../../mail/address.ts'
+import { bodiesOf } from '../../mail/inbound/packed-mail.ts'
 import { asksToStop } from '../../mail/reports/is-stop.ts'
 import { parseReplyAddress, parseUnsubscribeAddress, parseVerp } from '../../mail/verp.ts'
 import type { Services } from '../../operations/context.ts'
@@ -79,11 +80,13 @@ function homeAt(homes: Map<string, HomeMailbox>, recipient: string): HomeMailbox
 
 /** Only what may be a report or a wish to be left alone is read once more for it: most mail is neither. */
 async function applyContent(services: Needs, mail: InboundMail, project_ids: ProjectId[]): Promise<Applied> {
-  const { subject, text, extracted_text } = mail.parsed
+  const { subject, new_letters } = mail.parsed
   // A wish is short; what is longer is not looked at closely.
-  const mayAsk = isByPerson(mail) && (extracted_text ?? '').length < 500
+  const mayAsk = isByPerson(mail) && new_letters < 500
   const isWorthALook =
-    isBounce(mail) || /^complaint about message from /i.test(subject ?? '') || (mayAsk && asksToStop({ subject, text: text ?? '' }))
+    isBounce(mail) ||
+    /^complaint about message from /i.test(subject ?? '') ||
+    (mayAsk && asksToStop({ subject, text: bodiesOf(mail.parsed).text_body ?? '' }))
   const { envelope_from, recipients, raw } = mail.message
   return isWorthALook ? applyBackchannelMail(services, { envelope_to: recipients[0] ?? '', envelope_from, raw, project_ids }) : null
 }

@@ -79,6 +79,12 @@ export const findUser = (db: Queryable, id: UserId) => db.first<UserRow>`select 
 
 export const findUserByAddress = (db: Queryable, email_key: string) => db.first<UserRow>`select * from users where email_key = ${email_key}`
 
+/** Those of a project who have an address. An agent that nobody has claimed has nobody to ask or to tell. */
+export const findOwners = (db: Queryable, project_id: ProjectId) => db.many<{ user_id: UserId; email: string }>`
+  select u.id as user_id, u.email from members m join users u on u.id = m.user_id
+  where m.project_id = ${project_id} and m.role = 'owner' and u.kind = 'human' and u.disabled_at is null and u.email is not null
+  order by u.id`
+
 /** The project that a person's things go to when nothing else is said: the oldest they own. */
 export const findHomeProject = (db: Queryable, user_id: UserId) => db.first<{ id: ProjectId }>`
   select id from projects where owner_id = ${user_id} and deleted_at is null order by id limit 1`

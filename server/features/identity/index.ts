@@ -18,6 +18,7 @@ export {
 export {
   findHomeProject,
   findInstance,
+  findOwners,
   findUser,
   findUserByAddress,
   type Instance,

@@ -26,7 +26,8 @@ const wordsOfMail = { subject: null, message_id: null, tag: null, metadata: {} }
 
 function redactData(data: Record<string, unknown>, isTheirs: IsTheirs): Record<string, unknown> {
   const redacted = { ...data }
-  const isAboutThem = isTheirs(data.contact_id)
+  // In a project that was merged into theirs they were another contact, with the same address.
+  const isAboutThem = [data.contact_id, addressIn(data.contact), addressIn(data.subscriber)].some(isTheirs)
   if (isAboutThem && data.contact) redacted.contact = { ...(data.contact as object), ...blank }
   if (isAboutThem && data.subscriber) redacted.subscriber = { ...(data.subscriber as object), email, name }
   // `from` and `to` are in events of mail alone.
@@ -36,6 +37,8 @@ function redactData(data: Record<string, unknown>, isTheirs: IsTheirs): Record<s
   for (const side of ['from', 'to']) if (isTheirs(data[side])) redacted[side] = erasedAddress
   return redacted
 }
+
+const addressIn = (told: unknown): unknown => (told as { email?: unknown } | null | undefined)?.email
 
 /** Whatever the mail says, and what servers said of it: both may name them. */
 const wordsOfEmail = {

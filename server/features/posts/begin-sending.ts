@@ -8,11 +8,11 @@ import { findList, isSenderLost, type ListRow } from '../lists/index.ts'
 import { countPaused } from '../subscribers/index.ts'
 import { postEventData, refuseEmpty, refuseUnless } from './post.ts'
 import { broadcastSourceOf, type CompiledIssue, type Issue, refuseChanged } from './post-frame.ts'
-import { findPost, type PostKey, saveState } from './post-queries.ts'
+import { countAgents, findPost, type PostKey, saveState } from './post-queries.ts'
 import { slugFor } from './slug.ts'
 
 export interface Sendable extends Issue {
-  /** Whoever is subscribed now and has not paused. */
+  /** Whoever is subscribed now, has an address, and has not paused. */
   recipients: number
   /** And nobody who joins later. */
   activation: number
@@ -27,7 +27,7 @@ export async function findSendable(db: Queryable, key: PostKey, now: Date): Prom
   refuseUnless('send', post)
   refuseEmpty(post)
   if (isSenderLost(list)) throw invalid('sender', lost(list))
-  const recipients = list.subscriber_count - (await countPaused(db, key, now))
+  const recipients = list.subscriber_count - (await countAgents(db, key)) - (await countPaused(db, key, now))
   if (recipients <= 0) throw invalid('list', nobody(list))
   return { post, list, recipients, activation }
 }

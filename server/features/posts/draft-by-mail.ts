@@ -2,10 +2,10 @@ import type { ListId, PostId, ProjectId, UserId } from '../../base/ids.ts'
 import type { Transaction } from '../../database/database.ts'
 import { publish } from '../../events/publish.ts'
 import type { Services } from '../../operations/context.ts'
-import { sendNotice } from '../identity/index.ts'
+import { findOwners, sendNotice } from '../identity/index.ts'
 import { findList, holdList } from '../lists/index.ts'
 import { postEventData } from './post.ts'
-import { approvalLink, findApprovers } from './post-approval.ts'
+import { approvalLink } from './post-approval.ts'
 import { insertPost } from './post-queries.ts'
 
 /** What a member has written to the address of a list. */
@@ -33,7 +33,7 @@ export async function draftByMail(
   const content = { subject, preview_text: null, body_html: html, body_text: text, body_markdown: null }
   const post = await insertPost(tx, { project_id, list_id, ...content, source: 'email', needs_approval: true, created_by: author.user_id })
   await publish(tx, project_id, 'post.created', postEventData(post))
-  for (const owner of await findApprovers(tx, project_id)) {
+  for (const owner of await findOwners(tx, project_id)) {
     const link = approvalLink(services, { project_id, list_id, post_id: post.id, user_id: owner.user_id }, tx.now)
     await sendNotice(services, tx, {
       kind: 'post_approval',

@@ -1,6 +1,5 @@
 import type { ListId, PostId, ProjectId, UserId } from '../../base/ids.ts'
 import { formatUuid, parseUuid } from '../../base/uuid.ts'
-import type { Queryable } from '../../database/database.ts'
 import { textOfHtml } from '../../mail/reports/html-text.ts'
 import type { Services } from '../../operations/context.ts'
 import { findList, type ListRow } from '../lists/index.ts'
@@ -54,9 +53,3 @@ function excerptOf({ body_text, body_html }: PostRow): string {
   const words = (body_text ?? textOfHtml((body_html ?? '').slice(0, 50 * excerptLetters))).trim()
   return words.length > excerptLetters ? `${words.slice(0, excerptLetters)} …` : words
 }
-
-/** Owners who have an address. An agent that nobody has claimed has nobody to ask. */
-export const findApprovers = (db: Queryable, project_id: ProjectId) => db.many<{ user_id: UserId; email: string }>`
-  select u.id as user_id, u.email from members m join users u on u.id = m.user_id
-  where m.project_id = ${project_id} and m.role = 'owner' and u.kind = 'human' and u.disabled_at is null and u.email is not null
-  order by u.id`

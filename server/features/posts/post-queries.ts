@@ -125,6 +125,14 @@ export const tryLockPost = async (tx: Transaction, key: PostKey): Promise<boolea
     select 1 from posts where project_id = ${key.project_id} and list_id = ${key.list_id} and id = ${key.post_id} for update skip locked`) !==
   null
 
+/** Agents that are subscribed have no address, and get no mail. There are few of them, so that they are looked up by their contacts. */
+export const countAgents = async (db: Queryable, { project_id, list_id }: Pick<PostKey, 'project_id' | 'list_id'>): Promise<number> =>
+  (
+    await db.first<{ count: number }>`
+      select count(*) as count from contacts c join subscribers s on s.project_id = c.project_id and s.contact_id = c.id
+      where c.project_id = ${project_id} and c.agent_id is not null and s.list_id = ${list_id} and s.status = 'active'`
+  )?.count ?? 0
+
 /** What an idempotency key remembers of a send. */
 export const findSend = (db: Queryable, { project_id, post_id }: PostKey, id: BroadcastId) => db.first<{ recipients: number }>`
   select recipients from broadcasts where project_id = ${project_id} and post_id = ${post_id} and id = ${id}`

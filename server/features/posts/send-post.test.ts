@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { registerAnonymous } from '../../../tests/support/agents.ts'
 import { credentialFor, useUp } from '../../../tests/support/payable.ts'
 import { startApp } from '../../../tests/support/posthaste.ts'
 import { addPostInFlight, broadcastOf, newPost, postData } from '../../../tests/support/posts.ts'
-import type { TestProject } from '../../../tests/support/project.ts'
+import { speaking, type TestProject } from '../../../tests/support/project.ts'
 import { parseId } from '../../base/ids.ts'
 
 /** Without a sender: what is on its way stays there. */
@@ -54,6 +55,16 @@ test('a draft is on its way with the words, the sender and the people of this mo
   const { body: detail } = await project.get(path)
   assert.deepEqual([detail.status, detail.sending, detail.broadcast], ['draft', true, { status: 'sending', reason: null, warm_up: null }])
   assert.deepEqual(detail.stats, { recipients: 2, delivered: 0, opened: 0, clicked: 0, bounced: 0 })
+})
+
+test('agents on the list have no address, and are none of the recipients', async () => {
+  const { project, list, path } = await newPost(app, { subscribers: 2 })
+  const agent = speaking(app.url, (await registerAnonymous(app)).credential)
+  assert.equal((await agent.post(`/lists/${list.id}/join`, {})).body.status, 'created')
+  assert.equal((await project.get(`/lists/${list.id}`)).body.subscriber_count, 3)
+  assert.deepEqual((await send(project, path)).body, { status: 'sending', recipients: 2 })
+  assert.equal((await project.get(path)).body.stats.recipients, 2)
+  assert.equal(await sentBy(project), 2)
 })
 
 test('a scheduled post goes out now and not again, and so does a published one', async () => {

@@ -9,12 +9,11 @@ import { lockContact, lockContactByEmail } from '../contacts/index.ts'
 import { findList, type ListRow } from '../lists/index.ts'
 import {
   addSubscriber,
+  countAttempt,
   findSubscriber,
   lockSubscriberByEmail,
   makeActive,
-  noteJoined,
   readSubscriberToken,
-  refuseCrowd,
   subscriberToken,
   unsubscribe,
 } from '../subscribers/index.ts'
@@ -47,9 +46,7 @@ export const askForAddress = (services: Needs, token: string, to: Address): Prom
     const { list, subscriber } = preferences
     if (to.key === subscriber.email_key || (await findSuppression(tx, list.project_id, to.key))) return true
     const from = services.secrets.mac('waitlist_peer', `contact:${subscriber.contact_id}`)
-    const comer = { project_id: list.project_id, list_id: list.id, from, limit: askedPerHour }
-    await refuseCrowd(services, tx, comer)
-    await noteJoined(tx, comer)
+    await countAttempt(services, tx, { list, from, asks_for_mail: true, limit: askedPerHour })
     const more = Buffer.concat([timeBytes(tx.now), markOf(subscriber.email_key), Buffer.from(to.address)])
     await sendListMail(tx, list, {
       kind: 'address_change',
@@ -133,7 +130,7 @@ async function handOver(services: Needs, tx: Transaction, { contact, to }: { con
     const list = status === 'active' ? await findList(tx, { project_id, list_id }) : null
     if (!list) continue
     const before = await lockSubscriberByEmail(tx, { project_id, list_id, email_key: to.key })
-    if (!before) await addSubscriber(services, tx, { list, known: { email: to }, verified: true, source: 'form' })
+    if (!before) await addSubscriber(services, tx, { list, known: { email: to }, verified: true, source: 'form', isCounted: true })
     else if (before.status !== 'active') await makeActive(services, tx, { list, before })
     await unsubscribe(tx, { project_id, list_id, subscriber_id })
   }

@@ -68,6 +68,7 @@ const kept: Record<string, string> = {
   events: `type = 'project.deleted'`,
   webhooks: `status = 'active' and 'project.deleted' = any(events) and ${isJustDeleted}`,
   webhook_deliveries: `event_type = 'project.deleted' and ${isJustDeleted}`,
+  webhook_masses: `event_type = 'project.deleted' and ${isJustDeleted}`,
   webhook_queues: `exists (select 1 from webhooks w where w.project_id = $1 and w.id = webhook_id and 'project.deleted' = any(w.events))
     and ${isJustDeleted}`,
   // Billing ends the subscription, bills the last month and looks what became of a charge; then these go, too.

@@ -3,7 +3,7 @@ import type { Transaction } from '../../database/database.ts'
 import { publish } from '../../events/publish.ts'
 import type { Report } from '../../mail/reports/report.ts'
 import { type EmailRow, emailEventData } from '../emails/email.ts'
-import { drawConsequences, failureOf, findAddressee, followComplaint } from './give-up-address.ts'
+import { drawAllConsequences, drawConsequences, failureOf, findAddressee, followComplaint } from './give-up-address.ts'
 import { type LateBounce, lateBounceIn } from './late-bounce.ts'
 import { bounceDataOf, type MailKey } from './recipient.ts'
 import {
@@ -64,10 +64,11 @@ export async function followMessages(tx: Transaction, limit: number): Promise<bo
   const messages = await lockUnfollowedMessages(tx, limit)
   if (messages.length === 0) return false
   await markMessagesFollowed(tx, messages)
-  for (const message of messages) {
-    await drawConsequences(tx, message, failureOf(message, tx.now))
-    await tellOfMessage(tx, message)
-  }
+  await drawAllConsequences(
+    tx,
+    messages.map((message) => ({ to: message, failure: failureOf(message, tx.now) })),
+  )
+  for (const message of messages) await tellOfMessage(tx, message)
   return messages.length === limit
 }
 

@@ -7,7 +7,13 @@ import { newSentPost, recipientsOf, suppressionsOf, type TestRecipient } from '.
 import { type PeerAction, type PeerCall, startSmtpPeer } from '../../../tests/support/smtp-peer.ts'
 import { assertCounts } from '../../../tests/support/subscribers.ts'
 import { until } from '../../../tests/support/until.ts'
+import { newWaitlist } from '../../../tests/support/waitlists.ts'
+import { type ListId, parseId } from '../../base/ids.ts'
+import { lockSubscriber } from '../subscribers/index.ts'
+import type { SubscriberRow } from '../subscribers/subscriber.ts'
+import { lockLine } from '../waiting-lines/index.ts'
 import { followBounces } from './follow-bounces.ts'
+import { drawAllConsequences } from './give-up-address.ts'
 
 let atRcpt: (call: PeerCall) => PeerAction | undefined = () => undefined
 const peer = await startSmtpPeer({ atRcpt: (call) => atRcpt(call) as PeerAction })
@@ -105,3 +111,39 @@ const settleAs = (
 ) => database.run`
   update deliveries set status = ${status}, smtp_code = ${smtp_code}, bounce_class = ${bounce_class}, reason = 'So it said', settled_at = ${app.clock.now()}
   where project_id = ${project.id} and id = any(${recipients.map(({ id }) => id)}::uuid[])`
+
+test('of several people the subscribers are held first, then the counters, then the waiting line: nobody waits in a circle', async () => {
+  const { project, ...list } = await newWaitlist(app)
+  for (const email of ['ann@example.org', 'ben@example.org']) await project.post(`${list.path}/subscribers`, { email, verified: true })
+  const key = { project_id: project.id, list_id: parseId('lst', list.id) as ListId }
+  const [ann, ben] = await database.many<SubscriberRow>`
+    select * from subscribers where project_id = ${project.id} and list_id = ${key.list_id} order by id`
+  assert.ok(ann && ben)
+  const bounceOf = ({ contact_id, email }: SubscriberRow) => ({
+    to: { project_id: project.id, contact_id, email: email as string },
+    failure: { bounce_class: 'hard' as const, reason: '550 5.1.1 no such user', at: app.clock.now() },
+  })
+  let bouncing: Promise<unknown> | undefined
+  let tries = 0
+  await database.transaction(async (tx) => {
+    tries++
+    await lockSubscriber(tx, { ...key, subscriber_id: ben.id })
+    bouncing ??= database.transaction((other) => {
+      tries++
+      return drawAllConsequences(other, [bounceOf(ann), bounceOf(ben)])
+    })
+    await until('the batch to wait for ben', async () => {
+      const waiting = await database.first`
+        select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%update subscribers s set status = ''bounced''%' and pid <> pg_backend_pid()`
+      return waiting !== null
+    })
+    await lockLine(tx, key)
+  })
+  await bouncing
+  assert.equal(tries, 2, 'each was tried once')
+  await assertCounts(app, project, list.id, { bounced: 2 })
+  assert.deepEqual(Object.values(await list.standings()), [
+    [null, null],
+    [null, null],
+  ])
+})

@@ -3,7 +3,7 @@ import { publishOfRecipients } from '../../events/publish-of-recipients.ts'
 import type { Services } from '../../operations/context.ts'
 import { followMessages } from './apply-single-report.ts'
 import { followCopies } from './follow-copies.ts'
-import { drawConsequences, failureOf } from './give-up-address.ts'
+import { drawAllConsequences, failureOf } from './give-up-address.ts'
 import { bounceDataOf } from './recipient.ts'
 import { lockUnfollowed, markFollowed } from './recipient-queries.ts'
 
@@ -36,7 +36,10 @@ export const followBounces = ({ database }: Pick<Services, 'database'>): Promise
     const recipients = await lockUnfollowed(tx, batchSize)
     if (recipients.length === 0) return false
     await markFollowed(tx, recipients)
-    for (const recipient of recipients) await drawConsequences(tx, recipient, failureOf(recipient, tx.now))
+    await drawAllConsequences(
+      tx,
+      recipients.map((recipient) => ({ to: recipient, failure: failureOf(recipient, tx.now) })),
+    )
     const bounced = recipients.filter(({ status }) => status === 'bounced')
     await publishOfRecipients(
       tx,

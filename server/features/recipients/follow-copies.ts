@@ -4,7 +4,15 @@ import type { Report } from '../../mail/reports/report.ts'
 import { emailEventData } from '../emails/email.ts'
 import { releaseEmails } from '../usage/index.ts'
 import { type CopyRow, emailOf, forgetBooking, lockCopy, lockUnfollowedCopies, saveAnswerFate, saveForwardFate } from './copy-queries.ts'
-import { drawConsequences, failureOf, findAddressee, followComplaint } from './give-up-address.ts'
+import {
+  type Addressee,
+  drawAllConsequences,
+  drawConsequences,
+  type Failure,
+  failureOf,
+  findAddressee,
+  followComplaint,
+} from './give-up-address.ts'
 import { lateBounceIn } from './late-bounce.ts'
 import { bounceDataOf, type MailKey } from './recipient.ts'
 import { lockEmail, markMessagesFollowed, saveEmailComplaint, saveMessageBounce } from './single-mail-queries.ts'
@@ -14,11 +22,16 @@ export async function followCopies(tx: Transaction, limit: number): Promise<bool
   const copies = await lockUnfollowedCopies(tx, limit)
   if (copies.length === 0) return false
   await markMessagesFollowed(tx, copies)
+  const failed: { copy: CopyRow; to: Addressee; failure: Failure; reservation_id: string | null }[] = []
   for (const copy of copies) {
     const reservation_id = await noteFate(tx, copy)
     if (copy.status === 'delivered') continue
-    await drawConsequences(tx, await findAddressee(tx, copy.project_id, copy.email), failureOf(copy, tx.now))
-    // Last: everybody who sends waits for the month's row.
+    const to = await findAddressee(tx, copy.project_id, copy.email)
+    failed.push({ copy, to, failure: failureOf(copy, tx.now), reservation_id })
+  }
+  await drawAllConsequences(tx, failed)
+  // Last: everybody who sends waits for the month's row.
+  for (const { copy, reservation_id } of failed) {
     if (!reservation_id) continue
     await forgetBooking(tx, copy)
     await releaseEmails(tx, { project_id: copy.project_id, reservation_id, count: 1 })

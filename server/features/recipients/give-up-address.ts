@@ -2,7 +2,7 @@ import type { ContactId, ProjectId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import { parseAddress } from '../../mail/address.ts'
 import type { FailureClass } from '../../mail/reports/report.ts'
-import { markBounced, unsubscribe } from '../subscribers/index.ts'
+import { type Bounced, countBounced, markBounced, unsubscribe } from '../subscribers/index.ts'
 import { addSuppression } from '../suppressions/index.ts'
 import {
   type AddresseeKey,
@@ -43,24 +43,37 @@ export const failureOf = (
 })
 
 /** What a bounce means for the address: nothing at all when the receiver refused the sender or the message. True when it is given up. */
-export async function drawConsequences(tx: Transaction, to: Addressee, { bounce_class, reason, at }: Failure): Promise<boolean> {
-  const isGivenUp = bounce_class === 'hard' || (bounce_class === 'soft' && (await countSoftDays(tx, to, at)) >= maxSoftDays)
-  if (isGivenUp) await giveUpAddress(tx, to, { reason: bounce_class === 'hard' ? 'hard_bounce' : 'soft_bounces', detail: reason })
-  return isGivenUp
+export async function drawConsequences(tx: Transaction, to: Addressee, failure: Failure): Promise<boolean> {
+  return (await drawAllConsequences(tx, [{ to, failure }])) > 0
 }
 
-/** No more mail from this project to the address, on whichever list. */
+/** Of several bounces, in this order. Answers how many addresses are given up. */
+export async function drawAllConsequences(tx: Transaction, bounces: { to: Addressee; failure: Failure }[]): Promise<number> {
+  const bounced: Bounced[] = []
+  let givenUp = 0
+  for (const { to, failure } of bounces) {
+    const { bounce_class, reason: detail, at } = failure
+    const isGivenUp = bounce_class === 'hard' || (bounce_class === 'soft' && (await countSoftDays(tx, to, at)) >= maxSoftDays)
+    if (!isGivenUp) continue
+    givenUp++
+    bounced.push(...(await giveUpAddress(tx, to, { reason: bounce_class === 'hard' ? 'hard_bounce' : 'soft_bounces', detail })))
+  }
+  await countBounced(tx, bounced)
+  return givenUp
+}
+
+/** No more mail from this project to the address, on whichever list. Answers which those were. */
 async function giveUpAddress(
   tx: Transaction,
   to: Addressee,
   { reason, detail }: { reason: 'hard_bounce' | 'soft_bounces'; detail: string },
-): Promise<void> {
+): Promise<Bounced[]> {
   const { project_id, contact_id } = to
   const email = addressOf(to)
   await addSuppression(tx, { project_id, email, reason, detail })
   // Whoever lifts the suppression begins anew.
   await forgetSoftDays(tx, keyOf(to))
-  if (contact_id) await markBounced(tx, { project_id, contact_id, email_key: email.key })
+  return contact_id ? markBounced(tx, { project_id, contact_id, email_key: email.key }) : []
 }
 
 /** Somebody who reports spam, of whichever mail, wants no more of anything from this project. */

@@ -16,8 +16,10 @@ interface Addition {
   /** The caller vouches for the consent: no confirmation is asked for. */
   verified: boolean
   source: 'api' | 'form' | 'agent' | 'join'
+  /** A stranger asks, whose attempt was counted before (confirmation-budget.ts). */
+  isCounted?: boolean
   /** By whom and from where they came to a waitlist. */
-  cameBy?: Pick<Newcomer, 'referred_by' | 'joined_from' | 'joined_by'>
+  cameBy?: Pick<Newcomer, 'referred_by' | 'joined_from'>
 }
 
 export interface Added {
@@ -31,7 +33,7 @@ export interface Added {
  * before: it must confirm again, whoever vouches. Two at once: one row, one mail. On a waitlist they stand at the end of the line.
  */
 export async function addSubscriber(services: Pick<Services, 'config' | 'secrets'>, tx: Transaction, addition: Addition): Promise<Added> {
-  const { list, known, verified, source, cameBy } = addition
+  const { list, known, verified, source, isCounted = false, cameBy } = addition
   const { project_id, id: list_id } = list
   const { address: email, key: email_key } = known.email
   await refuseSuppressed(tx, list, email_key)
@@ -48,7 +50,7 @@ export async function addSubscriber(services: Pick<Services, 'config' | 'secrets
   })
   if (inserted) {
     await publish(tx, project_id, 'subscriber.created', subscriberEventData(inserted))
-    if (inserted.status === 'pending') await sendConfirmationMail(services, tx, list, inserted)
+    if (inserted.status === 'pending') await sendConfirmationMail(services, tx, { list, subscriber: inserted, isCounted })
     await changeCounts(tx, { project_id, list_id }, { [inserted.status]: 1 })
     await standInLine(tx, list, inserted, cameBy)
     return { subscriber: inserted, isNew: true }
@@ -57,7 +59,7 @@ export async function addSubscriber(services: Pick<Services, 'config' | 'secrets
   if (!existing) return addSubscriber(services, tx, addition) // removed between our insert and our look
   const mayStay = existing.status === 'active' || existing.status === 'pending'
   if (mayStay && (list.type !== 'waitlist' || (await hasEntry(tx, existing, [existing.id])))) return { subscriber: existing, isNew: false }
-  const asked = existing.status === 'active' ? existing : await askAgain(services, tx, list, existing)
+  const asked = existing.status === 'active' ? existing : await askAgain(services, tx, { list, subscriber: existing, isCounted })
   await standInLine(tx, list, asked, cameBy)
   return { subscriber: asked, isNew: true }
 }
@@ -78,11 +80,10 @@ async function refuseSuppressed(tx: Transaction, list: ListRow, email_key: strin
 async function askAgain(
   services: Pick<Services, 'config' | 'secrets'>,
   tx: Transaction,
-  list: ListRow,
-  before: SubscriberRow,
+  { list, subscriber: before, isCounted }: Parameters<typeof sendConfirmationMail>[2],
 ): Promise<SubscriberRow> {
   const subscriber = (await saveSubscriber(tx, { ...before, status: 'pending' })) as SubscriberRow
-  await sendConfirmationMail(services, tx, list, subscriber)
+  await sendConfirmationMail(services, tx, { list, subscriber, isCounted })
   if (before.status !== 'pending')
     await changeCounts(tx, { project_id: list.project_id, list_id: list.id }, { [before.status]: -1, pending: 1 })
   return subscriber

@@ -1,12 +1,9 @@
-import { ApiError } from '../../base/errors.ts'
 import { html } from '../../base/html.ts'
-import type { ProjectId } from '../../base/ids.ts'
 import type { Transaction } from '../../database/database.ts'
 import { countMessages, enqueueMessage } from '../../delivery/enqueue.ts'
 import type { Services } from '../../operations/context.ts'
 import { type ListRow, senderOf } from '../lists/index.ts'
-import { findTerms } from '../usage/index.ts'
-import { planNamed } from '../usage/usage.ts'
+import { refuseTooMany } from './confirmation-budget.ts'
 import type { SubscriberRow } from './subscriber.ts'
 import { subscriberToken } from './subscriber-token.ts'
 
@@ -15,6 +12,13 @@ const maxPerProject = 5
 const maxPerPerson = 10
 const dayMs = 24 * 3_600_000
 
+interface Asked {
+  list: ListRow
+  subscriber: SubscriberRow
+  /** A stranger asks, whose attempt was counted before: it needs no room in what the project's own keys may ask for. */
+  isCounted: boolean
+}
+
 /**
  * The double opt-in mail. It never repeats the name that was given for the subscriber: strangers would use that to put their own
  * words into our mail.
@@ -22,15 +26,14 @@ const dayMs = 24 * 3_600_000
 export async function sendConfirmationMail(
   services: Pick<Services, 'config' | 'secrets'>,
   tx: Transaction,
-  list: ListRow,
-  subscriber: SubscriberRow,
+  { list, subscriber, isCounted }: Asked,
 ): Promise<void> {
   const { project_id } = list
   const since = new Date(tx.now.getTime() - dayMs)
   const toPerson = { kind: 'confirmation', recipient_key: subscriber.email_key as string, since }
   if ((await countMessages(tx, { ...toPerson, project_id })) >= maxPerProject) return
   if ((await countMessages(tx, toPerson)) >= maxPerPerson) return
-  await refuseTooMany(services, tx, project_id, since)
+  if (!isCounted) await refuseTooMany(services, tx, project_id)
   const url = `${services.config.PUBLIC_URL}/confirm/${subscriberToken(services, 'confirm', subscriber)}`
   const words = wordsOf(list)
   const opening = list.confirmation_message ?? words.opening
@@ -66,14 +69,3 @@ const wordsOf = ({ type, name }: ListRow) =>
         opening: `Somebody, hopefully you, asked for ${name} to be sent to this address.`,
         button: 'Confirm my subscription',
       }
-
-/** These mails are not counted against the plan, and say what the list's owner wants said: without a limit they would be free mail to strangers. */
-async function refuseTooMany({ config }: Pick<Services, 'config'>, tx: Transaction, project_id: ProjectId, since: Date): Promise<void> {
-  const { emails } = planNamed(config, (await findTerms(tx, project_id))?.plan ?? 'free')
-  if (emails === null || (await countMessages(tx, { kind: 'confirmation', since, project_id })) < emails) return
-  throw new ApiError(
-    'rate_limited',
-    `email: ${emails} people were asked to confirm within a day, as many as the plan has e-mails a month. Try again tomorrow, or take a larger plan.`,
-    { headers: { 'retry-after': '3600' } },
-  )
-}

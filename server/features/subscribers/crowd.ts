@@ -1,52 +1,42 @@
 import { ApiError } from '../../base/errors.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
+import { holdName } from '../../database/hold-name.ts'
 import type { Services } from '../../operations/context.ts'
-import type { ListKey } from '../lists/index.ts'
+import type { ListRow } from '../lists/index.ts'
+import { isUsedUp } from './confirmation-budget.ts'
 
-export interface Comer extends ListKey {
+interface Attempt {
+  list: ListRow
   /** A keyed hash of where it comes from. */
   from: Buffer
+  /** False for an agent that joins as itself. */
+  asks_for_mail: boolean
   /** So many an hour, in place of JOINS_PER_HOUR. */
   limit?: number
 }
 
 const hourMs = 3_600_000
 
-/** What strangers ask for sends a mail to somebody who may not have asked: one place gets so many an hour for each list, and so does the list. */
-export async function refuseCrowd({ config }: Pick<Services, 'config'>, tx: Transaction, comer: Comer): Promise<void> {
-  const { limit = config.JOINS_PER_HOUR, ...place } = comer
-  const upTo = config.LIST_JOINS_PER_HOUR
-  const { here, all } = await countJoined(tx, place, { since: new Date(tx.now.getTime() - hourMs), upTo })
-  if (here < limit && all < upTo) return
-  const where = here < limit ? 'this list' : 'from here'
-  throw new ApiError('rate_limited', `Too many have joined ${where} within the hour. Try again later.`, {
-    headers: { 'retry-after': '3600' },
-  })
+/** One network address, or one caller from elsewhere, may try so often an hour for each list; and all strangers so often a day for a project. */
+export async function countAttempt({ config }: Pick<Services, 'config'>, tx: Transaction, attempt: Attempt): Promise<void> {
+  const { list, from, limit = config.JOINS_PER_HOUR } = attempt
+  await holdName(tx, `joins of ${list.project_id}`) // many at once are as many as one after the other
+  if ((await countAttempts(tx, attempt, new Date(tx.now.getTime() - hourMs))) >= limit)
+    throw tooMany('Too many tried to join from here within the hour. Try again later.')
+  if (attempt.asks_for_mail && (await isUsedUp({ config }, tx, { project_id: list.project_id, from })))
+    throw tooMany('Too many tried to join today. Try again tomorrow.')
+  await tx.run`
+    insert into list_joins (project_id, list_id, joined_from, joined_at, asks_for_mail)
+    values (${list.project_id}, ${list.id}, ${from}, ${tx.now}, ${attempt.asks_for_mail})`
 }
 
-interface Joins {
-  here: number
-  all: number
+const tooMany = (message: string) => new ApiError('rate_limited', message, { headers: { 'retry-after': '3600' } })
+
+async function countAttempts(db: Queryable, { list, from }: Attempt, since: Date): Promise<number> {
+  const counted = await db.first<{ count: number }>`
+    select count(*) as count from list_joins
+    where project_id = ${list.project_id} and list_id = ${list.id} and joined_from = ${from} and joined_at > ${since}`
+  return counted?.count ?? 0
 }
 
-/** From one place and from everywhere; the latter is counted no further than to `upTo`. */
-async function countJoined(
-  tx: Transaction,
-  { project_id, list_id, from }: Comer,
-  { since, upTo }: { since: Date; upTo: number },
-): Promise<Joins> {
-  const counted = await tx.first<Joins>`
-    select (
-      select count(*) from list_joins
-      where project_id = ${project_id} and list_id = ${list_id} and joined_from = ${from} and joined_at > ${since}
-    ) as here, (
-      select count(*) from (
-        select 1 from list_joins where project_id = ${project_id} and list_id = ${list_id} and joined_at > ${since} limit ${upTo}) recent
-    ) as all`
-  return counted ?? { here: 0, all: 0 }
-}
-
-export const noteJoined = (tx: Transaction, { project_id, list_id, from }: Comer) => tx.run`
-  insert into list_joins (project_id, list_id, joined_from, joined_at) values (${project_id}, ${list_id}, ${from}, ${tx.now})`
-
-export const forgetJoined = (db: Queryable, before: Date) => db.run`delete from list_joins where joined_at < ${before}`
+export const forgetAttempts = (db: Queryable, before: Date) => db.run`delete from list_joins where joined_at < ${before}`

@@ -23,9 +23,19 @@ interface DeadAddress {
   email_key: string
 }
 
-/** A dead address is dead for every list. Those who left stay as they are. */
-export async function markBounced(tx: Transaction, { project_id, contact_id, email_key }: DeadAddress): Promise<void> {
-  const bounced = await tx.many<{ list_id: ListId; id: SubscriberId; was: 'active' | 'pending' }>`
+/** Somebody who was on a list until their address was given up. */
+export interface Bounced {
+  project_id: ProjectId
+  list_id: ListId
+  id: SubscriberId
+  was: 'active' | 'pending'
+}
+
+/**
+ * A dead address is dead for every list. Those who left stay as they are. What is answered is for `countBounced`, once for all whom a
+ * transaction is about.
+ */
+export const markBounced = (tx: Transaction, { project_id, contact_id, email_key }: DeadAddress) => tx.many<Bounced>`
     update subscribers s set status = 'bounced'
     from (
       select list_id, id, status from subscribers
@@ -33,7 +43,20 @@ export async function markBounced(tx: Transaction, { project_id, contact_id, ema
       order by list_id, id for update
     ) before
     where s.project_id = ${project_id} and s.list_id = before.list_id and s.id = before.id
-    returning s.list_id, s.id, before.status as was`
-  for (const { list_id, was } of bounced) await changeCounts(tx, { project_id, list_id }, { [was]: -1, bounced: 1 })
-  for (const { list_id, id } of bounced) await leaveLine(tx, { project_id, list_id }, [id])
+    returning s.project_id, s.list_id, s.id, before.status as was`
+
+/** Counters and waiting lines come last, after the subscribers of everybody: whoever holds the next one may be waiting for these. */
+export async function countBounced(tx: Transaction, bounced: Bounced[]): Promise<void> {
+  const ofLists = [...Map.groupBy(bounced, ({ project_id, list_id }) => `${project_id} ${list_id}`)].sort(([a], [b]) => (a < b ? -1 : 1))
+  for (const [, some] of ofLists) {
+    const active = some.filter(({ was }) => was === 'active').length
+    await changeCounts(tx, some[0] as Bounced, { active: -active, pending: active - some.length, bounced: some.length })
+  }
+  for (const [, some] of ofLists) {
+    await leaveLine(
+      tx,
+      some[0] as Bounced, // no group is empty
+      some.map(({ id }) => id),
+    )
+  }
 }

@@ -20,8 +20,8 @@ export const subscriberOperations: Operation[] = [
 export { type Added, addSubscriber } from './add-subscriber.ts'
 export { type Confirmation, confirmSubscriber, findByConfirmToken } from './confirm-subscriber.ts'
 export { sendConfirmationMail } from './confirmation-mail.ts'
-export { forgetJoined, noteJoined, refuseCrowd } from './crowd.ts'
-export { markBounced, unsubscribe } from './end-subscription.ts'
+export { countAttempt, forgetAttempts } from './crowd.ts'
+export { type Bounced, countBounced, markBounced, unsubscribe } from './end-subscription.ts'
 export type { ImportResult } from './import-rows.ts'
 export { makeActive } from './make-active.ts'
 export {

@@ -25,7 +25,7 @@ export async function changeBuckets(tx: Transaction, key: LineKey, places: numbe
   else for (const bucket of changed) await splitIfFull(tx, key, bucket)
 }
 
-const beginAtFront = (tx: Transaction, key: LineKey, place: number) => tx.run`
+export const beginAtFront = (tx: Transaction, key: LineKey, place: number) => tx.run`
   insert into waitlist_buckets (project_id, list_id, start, waiting)
   select ${key.project_id}, ${key.list_id}, ${lowestPlace}::bigint, 0 where not exists (
     select 1 from waitlist_buckets where project_id = ${key.project_id} and list_id = ${key.list_id} and start <= ${place}::bigint)

@@ -1,3 +1,4 @@
+export { buildLines } from './build-lines.ts'
 export { confirmEntry } from './confirm-entry.ts'
 export { type Invited, inviteNext, inviteThese } from './invite.ts'
 export { enterLine, forgetEntries, leaveLine } from './line.ts'

@@ -41,7 +41,8 @@ export interface Newcomer {
   is_confirmed: boolean
   referred_by?: SubscriberId | null
   joined_from?: Buffer | null
-  joined_by?: string | null
+  /** False for who takes none of the places that there are. */
+  takes_place?: boolean
 }
 
 /** In this order, from the place `first` on. Who has an entry already keeps it. Answers the places that were taken. */
@@ -53,13 +54,13 @@ export const insertEntries = (
   place: number
   is_confirmed: boolean
 }>`
-  insert into waitlist_entries (project_id, list_id, subscriber_id, is_confirmed, place, referred_by, joined_from, joined_by, joined_at)
+  insert into waitlist_entries (project_id, list_id, subscriber_id, is_confirmed, place, referred_by, joined_from, takes_place, joined_at)
   select ${key.project_id}, ${key.list_id}, one.subscriber_id, one.is_confirmed, ${first}::bigint + (number - 1) * ${step}::bigint,
-    one.referred_by, one.joined_from, one.joined_by, ${tx.now}
+    one.referred_by, one.joined_from, one.takes_place, ${tx.now}
   from unnest(${newcomers.map((one) => one.subscriber_id)}::uuid[], ${newcomers.map((one) => one.is_confirmed)}::boolean[],
     ${newcomers.map((one) => one.referred_by ?? null)}::uuid[], ${newcomers.map((one) => one.joined_from ?? null)}::bytea[],
-    ${newcomers.map((one) => one.joined_by ?? null)}::uuid[]) with ordinality
-    as one (subscriber_id, is_confirmed, referred_by, joined_from, joined_by, number)
+    ${newcomers.map((one) => one.takes_place ?? true)}::boolean[]) with ordinality
+    as one (subscriber_id, is_confirmed, referred_by, joined_from, takes_place, number)
   on conflict (project_id, list_id, subscriber_id) do nothing
   returning place, is_confirmed`
 
@@ -72,6 +73,18 @@ export const deleteEntries = (
   delete from waitlist_entries
   where project_id = ${key.project_id} and list_id = ${key.list_id} and subscriber_id = any(${ids}::uuid[])
     and (status = 'waiting' or not ${onlyWaiting}::boolean)
+  returning status, place, is_confirmed`
+
+export const markLeft = (tx: Transaction, key: LineKey, ids: SubscriberId[]) => tx.run`
+  update waitlist_entries set has_left = true, is_mail_due = false
+  where project_id = ${key.project_id} and list_id = ${key.list_id} and subscriber_id = any(${ids}::uuid[]) and not has_left`
+
+/** Those of them who had left after they were invited. */
+export const deleteLeft = (tx: Transaction, key: LineKey, ids: SubscriberId[]) => tx.many<
+  Pick<EntryRow, 'status' | 'place' | 'is_confirmed'>
+>`
+  delete from waitlist_entries
+  where project_id = ${key.project_id} and list_id = ${key.list_id} and subscriber_id = any(${ids}::uuid[]) and has_left
   returning status, place, is_confirmed`
 
 export const hasEntry = async (db: Queryable, key: LineKey, ids: SubscriberId[]): Promise<boolean> =>
@@ -109,7 +122,7 @@ export interface Standing {
   referral_count: number
 }
 
-/** Where each of them stands, all at one moment. Costs the same wherever that is. */
+/** Where each of them stands who has not left, all at one moment. Costs the same wherever that is. */
 export const standingsOf = (db: Queryable, key: LineKey, ids: SubscriberId[]) => db.many<Standing>`
   select e.subscriber_id, e.status, e.referral_code, e.referral_count, case when e.status = 'waiting' then (
     select coalesce(sum(b.waiting), 0) from waitlist_buckets b
@@ -123,4 +136,4 @@ export const standingsOf = (db: Queryable, key: LineKey, ids: SubscriberId[]) =>
     select b.start from waitlist_buckets b where b.project_id = e.project_id and b.list_id = e.list_id and b.start <= e.place
     order by b.start desc limit 1
   ) own on e.status = 'waiting'
-  where e.project_id = ${key.project_id} and e.list_id = ${key.list_id} and e.subscriber_id = any(${ids}::uuid[])`
+  where e.project_id = ${key.project_id} and e.list_id = ${key.list_id} and e.subscriber_id = any(${ids}::uuid[]) and not e.has_left`

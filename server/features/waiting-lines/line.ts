@@ -1,16 +1,18 @@
 import type { SubscriberId } from '../../base/ids.ts'
 import type { Transaction } from '../../database/database.ts'
 import { changeBuckets } from './buckets.ts'
-import { changeLine, deleteEntries, hasEntry, insertEntries, lockLine, type Newcomer } from './line-queries.ts'
+import { changeLine, deleteEntries, deleteLeft, hasEntry, insertEntries, lockLine, markLeft, type Newcomer } from './line-queries.ts'
 import { type EntryRow, gap, type LineKey, type LineRow } from './waiting-line.ts'
 
-/** Puts people at the end of the line, in this order. Who stands in it already keeps their place. */
+/** Puts people at the end of the line, in this order. Who stands in it already keeps their place; who was invited and left begins anew. */
 export async function enterLine(tx: Transaction, key: LineKey, newcomers: Newcomer[]): Promise<void> {
   if (newcomers.length > 0) await appendTo(tx, await lockLine(tx, key), newcomers)
 }
 
 /** The same, for whoever holds the line. */
 export async function appendTo(tx: Transaction, line: LineRow, newcomers: Newcomer[]): Promise<void> {
+  const again = newcomers.map(({ subscriber_id }) => subscriber_id)
+  await discount(tx, line, await deleteLeft(tx, line, again))
   const entered = await insertEntries(tx, line, { newcomers, first: line.last_place + gap, step: gap })
   await changeLine(tx, line, {
     last_place: newcomers.length * gap,
@@ -39,6 +41,7 @@ async function takeOut(tx: Transaction, key: LineKey, which: { ids: SubscriberId
   if (!(await hasEntry(tx, key, which.ids))) return
   await lockLine(tx, key)
   await discount(tx, key, await deleteEntries(tx, key, which))
+  if (which.onlyWaiting) await markLeft(tx, key, which.ids)
 }
 
 type Gone = Pick<EntryRow, 'status' | 'place' | 'is_confirmed'>

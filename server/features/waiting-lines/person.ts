@@ -1,4 +1,5 @@
 import type { Services } from '../../operations/context.ts'
+import { ownedDomain } from './mail-domain.ts'
 
 const gmail = new Set(['gmail.com', 'googlemail.com'])
 
@@ -13,3 +14,9 @@ export function plainAddress(email_key: string): string {
 /** What a person is known by among those who were referred: of no use to anybody without our key. */
 export const personOf = ({ secrets }: Pick<Services, 'secrets'>, email_key: string): Buffer =>
   secrets.mac('waitlist_person', plainAddress(email_key))
+
+/** The same for whoever owns the domain; null at a large provider. No address begins with an @. */
+export function domainOwnerOf({ secrets }: Pick<Services, 'secrets'>, email_key: string): Buffer | null {
+  const domain = ownedDomain(email_key)
+  return domain === null ? null : secrets.mac('waitlist_person', `@${domain}`)
+}

@@ -1,9 +1,9 @@
 import type { SubscriberId } from '../../base/ids.ts'
 import type { Database, Transaction } from '../../database/database.ts'
-import { recountBuckets } from './buckets.ts'
 import { discount, enterLine } from './line.ts'
 import { lockLine } from './line-queries.ts'
-import { type EntryRow, type LineKey, lowestPlace } from './waiting-line.ts'
+import { recount } from './recount.ts'
+import type { EntryRow, LineKey } from './waiting-line.ts'
 
 const chunk = 1_000
 const unconfirmedMs = 14 * 24 * 3_600_000
@@ -54,30 +54,24 @@ export async function repairLine(database: Database, key: LineKey, now: Date): P
       limit ${chunk})
     returning status, place, is_confirmed`,
   )
+  await database.transaction((tx) => markThoseWhoLeft(tx, key))
   const missing = await database.many<{ subscriber_id: SubscriberId; is_confirmed: boolean }>`
     select s.id as subscriber_id, s.status = 'active' as is_confirmed from subscribers s
     where s.project_id = ${key.project_id} and s.list_id = ${key.list_id}
       and (s.status = 'active' or s.status = 'pending' and s.created_at > ${new Date(now.getTime() - unconfirmedMs)})
       and not exists (
-        select 1 from waitlist_entries e where e.project_id = s.project_id and e.list_id = s.list_id and e.subscriber_id = s.id)
+        select 1 from waitlist_entries e
+        where e.project_id = s.project_id and e.list_id = s.list_id and e.subscriber_id = s.id and not e.has_left)
     order by s.created_at, s.id limit 100000`
   for (let start = 0; start < missing.length; start += chunk)
     await database.transaction((tx) => enterLine(tx, key, missing.slice(start, start + chunk)))
   await database.transaction((tx) => recount(tx, key))
 }
 
-async function recount(tx: Transaction, key: LineKey): Promise<void> {
-  const line = await lockLine(tx, key)
+async function markThoseWhoLeft(tx: Transaction, key: LineKey): Promise<void> {
+  await lockLine(tx, key)
   await tx.run`
-    update waitlist_entries e set is_confirmed = true from subscribers s
-    where e.project_id = ${key.project_id} and e.list_id = ${key.list_id} and not e.is_confirmed
-      and s.project_id = e.project_id and s.list_id = e.list_id and s.id = e.subscriber_id and s.status = 'active'`
-  await tx.run`
-    update waitlist_lines l set waiting = c.waiting, confirmed = c.confirmed, invited = c.invited, accepted = c.accepted
-    from (
-      select count(*) filter (where status = 'waiting') as waiting, count(*) filter (where status = 'waiting' and is_confirmed) as confirmed,
-        count(*) filter (where status <> 'waiting') as invited, count(*) filter (where status = 'accepted') as accepted
-      from waitlist_entries where project_id = ${key.project_id} and list_id = ${key.list_id}) c
-    where l.project_id = ${key.project_id} and l.list_id = ${key.list_id}`
-  await recountBuckets(tx, key, { from: lowestPlace, to: line.last_place })
+    update waitlist_entries e set has_left = true, is_mail_due = false from subscribers s
+    where e.project_id = ${key.project_id} and e.list_id = ${key.list_id} and e.status <> 'waiting' and not e.has_left
+      and s.project_id = e.project_id and s.list_id = e.list_id and s.id = e.subscriber_id and s.status not in ('active', 'pending')`
 }

@@ -2,10 +2,12 @@ import { z } from 'zod'
 import type { ListId, ProjectId, SubscriberId } from '../../base/ids.ts'
 
 /**
- * The line of a waitlist. An entry waits, is invited, and accepts; who leaves while waiting has no entry any more. Who waits stands in the
+ * The line of a waitlist. An entry waits, is invited, and accepts; who leaves while waiting has no entry any more, and who leaves later
+ * has one that is only counted, until they come back. Who waits stands in the
  * order of `place`, a number with gaps: whoever moves up takes one between two others. Nobody's position is stored. It is counted: the
- * buckets before theirs, and who stands before them in it. Whoever changes a line holds its row (`lockLine`), and takes it last, after
- * subscribers and counters, so that nobody waits for each other in a circle.
+ * buckets before theirs, and who stands before them in it. Whoever changes a line holds its row (`lockLine`), and takes it last, so that
+ * nobody waits for each other in a circle: first subscribers, of all the people whom a transaction is about; then the counters of their
+ * lists; then the lines. Of several lists, in the order of their ids.
  */
 export const WaitlistStatus = z.enum(['waiting', 'invited', 'accepted'])
 export type WaitlistStatus = z.output<typeof WaitlistStatus>
@@ -27,7 +29,8 @@ export interface EntryRow extends EntryKey {
   referral_count: number
   referred_by: SubscriberId | null
   joined_from: Buffer | null
-  joined_by: ProjectId | null
+  /** After they were invited: counted, and no more than that. */
+  has_left: boolean
   joined_at: Date
 }
 

@@ -69,21 +69,12 @@ test('ids, a number and all add up; nobody is invited twice, and strangers are p
   assert.deepEqual((await other.project.get(`${other.path}/stats`)).body.invited, 0)
 })
 
-test('whom to invite must be said', async () => {
+test('whom to invite must be said well; nobody is fine', async () => {
   const list = await newWaitlist(app)
   await confirmed(list, 1)
-  for (const body of [
-    {},
-    { all: false },
-    { count: 0 },
-    { count: 1.5 },
-    { count: '1' },
-    { subscribers: 'x' },
-    { subscribers: ['x'] },
-    { all: 1 },
-  ])
+  for (const body of [{ count: 0 }, { count: 1.5 }, { count: '1' }, { subscribers: 'x' }, { subscribers: ['x'] }, { all: 1 }])
     assert.equal((await list.project.post(`${list.path}/invite`, body)).status, 422, JSON.stringify(body))
-  assert.deepEqual(await invite(list, { subscribers: [] }), { invited: 0 })
+  for (const body of [{}, { all: false }, { subscribers: [] }]) assert.deepEqual(await invite(list, body), { invited: 0 })
   assert.deepEqual(await list.project.events(), [])
   assert.deepEqual((await list.project.get(`${list.path}/stats`)).body.waiting, 1)
 })
@@ -109,6 +100,25 @@ test('invitations are counted by the plan; what does not fit is refused whole', 
   assert.match(refused.body.error.message, /2 of 12 invitations did not fit/)
   assert.deepEqual((await list.project.get(`${list.path}/stats`)).body.invited, 0)
   assert.deepEqual(await invite(list, { count: 10 }), { invited: 10 })
+  assert.equal((await list.project.post(`${list.path}/invite`, { count: 1 })).status, 402)
+})
+
+test('whoever was invited before others used up the plan is counted, and has their mail', async () => {
+  const list = await newWaitlist(app)
+  const [ann] = await confirmed(list, 4)
+  await list.project.setPlan('anonymous')
+  // Others book what is left of the plan as soon as the first piece is booked.
+  await app.services.database.run`
+    create function use_up() returns trigger language plpgsql as $$ begin
+      update usage_periods set used = 10 where project_id = new.project_id; return null; end $$`
+  await app.services.database.run`create trigger use_up after insert on usage_reservations for each row execute function use_up()`
+  try {
+    assert.deepEqual(await invite(list, { subscribers: [ann?.id], count: 2 }), { invited: 1 })
+  } finally {
+    await app.services.database.run`drop function use_up cascade`
+  }
+  assert.deepEqual((await list.project.get(`${list.path}/stats`)).body.invited, 1)
+  await until('the invitation', async () => (await mails(list)).length === 1)
   assert.equal((await list.project.post(`${list.path}/invite`, { count: 1 })).status, 402)
 })
 

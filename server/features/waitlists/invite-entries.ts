@@ -1,4 +1,4 @@
-import { ApiError, invalid, notFound } from '../../base/errors.ts'
+import { ApiError, notFound } from '../../base/errors.ts'
 import { newId, type SubscriberId } from '../../base/ids.ts'
 import type { Transaction } from '../../database/database.ts'
 import type { Context } from '../../operations/context.ts'
@@ -20,7 +20,7 @@ export const inviteEntries = defineOperation({
   scope: 'write',
   summary: 'Invite people from a waitlist',
   description:
-    'Several of `count`, `subscribers` and `all` add up; without any of them it is 422. Only who has confirmed is invited, the next by position first, and nobody twice: ids of others are passed over, and `invited` is how many there were. Each gets a mail with a link to accept, counted by the plan; beyond a thousand, they follow in the background. Accepting fires no event; `waitlist_status` of the subscriber tells.',
+    'Several of `count`, `subscribers` and `all` add up; without any of them nobody is invited. Only who has confirmed is invited, the next by position first, and nobody twice: ids of others are passed over, and `invited` is how many there were. Each gets a mail with a link to accept, counted by the plan: when they do not fit, it is 402 and nobody is invited. Should others use up the plan while thousands are being invited, `invited` is how many it was until then. Beyond a thousand, the mails follow in the background. Accepting fires no event; `waitlist_status` of the subscriber tells.',
   params: UnderListParams,
   body: InviteBody,
   result: InviteResult,
@@ -28,27 +28,42 @@ export const inviteEntries = defineOperation({
   errors: ['not_found', 'limit_exceeded', 'spending_cap_reached'],
 
   async run(context, { params, body: { count, subscribers, all } }) {
-    if (count === undefined && subscribers === undefined && all !== true)
-      throw invalid('all', 'must be true, unless count or subscribers say whom to invite')
     const key = { project_id: context.caller.project_id, list_id: params.listId }
     if ((await findListType(context.database, key)) !== 'waitlist') throw notFound('waitlist')
     const ids = [...new Set(subscribers ?? [])]
-    await refuseOverPlan(context, key, { ids, next: all ? Number.POSITIVE_INFINITY : (count ?? 0) })
-    let invited = 0
-    for (let start = 0; start < ids.length; start += chunk) invited += await inviteChunk(context, key, ids.slice(start, start + chunk))
-    const most = all ? Number.POSITIVE_INFINITY : invited + (count ?? 0)
-    while (invited < most) {
-      const some = await inviteChunk(context, key, Math.min(chunk, most - invited))
-      invited += some
-      if (some < chunk) break
-    }
+    const next = all ? Number.POSITIVE_INFINITY : (count ?? 0)
+    await refuseOverPlan(context, key, { ids, next })
+    const invited = await inviteAll(context, key, { ids, next })
     if (invited > 0) await mailNow(context, key)
     return { invited }
   },
 })
 
+interface Wanted {
+  ids: SubscriberId[]
+  /** So many of the others, by position. */
+  next: number
+}
+
+/** Piece by piece. Whoever was invited before the plan was used up by others stays invited, and is counted. */
+async function inviteAll(context: Context, key: ListKey, { ids, next }: Wanted): Promise<number> {
+  let invited = 0
+  try {
+    for (let start = 0; start < ids.length; start += chunk) invited += await inviteChunk(context, key, ids.slice(start, start + chunk))
+    for (let left = next, some = chunk; left > 0 && some === chunk; left -= some) {
+      some = await inviteChunk(context, key, Math.min(chunk, left))
+      invited += some
+    }
+  } catch (error) {
+    if (invited === 0 || !(error instanceof OverPlan)) throw error
+  }
+  return invited
+}
+
+class OverPlan extends ApiError {}
+
 /** Before anything is changed: an invitation of thousands that stops in the middle helps nobody. */
-async function refuseOverPlan(context: Context, key: ListKey, { ids, next }: { ids: SubscriberId[]; next: number }): Promise<void> {
+async function refuseOverPlan(context: Context, key: ListKey, { ids, next }: Wanted): Promise<void> {
   const line = await findLine(context.database, key)
   const count = Math.min(line?.confirmed ?? 0, ids.length + next)
   if (count === 0) return
@@ -60,8 +75,8 @@ const overPlan = (
   { config }: Context,
   { outcome, excess }: { outcome: 'limit_exceeded' | 'spending_cap_reached'; excess: number },
   count: number,
-): ApiError =>
-  new ApiError(
+): OverPlan =>
+  new OverPlan(
     outcome,
     `The plan has no room left for this month: ${excess} of ${count} invitations did not fit. Invite fewer, or take a larger plan.`,
     {

@@ -1,9 +1,8 @@
-import type { ProjectId } from '../../base/ids.ts'
 import type { Database, Queryable, Transaction } from '../../database/database.ts'
 import { isDisposable } from '../../mail/disposable-domains.ts'
 import type { Services } from '../../operations/context.ts'
 import type { ListRow } from '../lists/index.ts'
-import { addSubscriber, lockSubscriberByEmail, noteJoined, refuseCrowd } from '../subscribers/index.ts'
+import { addSubscriber, countAttempt, lockSubscriberByEmail } from '../subscribers/index.ts'
 import type { SubscriberRow } from '../subscribers/subscriber.ts'
 import { findSuppression } from '../suppressions/index.ts'
 import { findEntryByCode, hasEntry } from '../waiting-lines/index.ts'
@@ -18,7 +17,6 @@ export interface Joining {
   source: 'join' | 'form'
   /** A keyed hash of where it comes from; null for the list's own project, which may speak for anybody. */
   from: Buffer | null
-  joined_by: ProjectId | null
 }
 
 export type Joined = { status: 'created' | 'exists'; subscriber: SubscriberRow } | { status: 'full' | 'invalid'; reason: Refusal }
@@ -31,11 +29,11 @@ type Needs = Pick<Services, 'config' | 'secrets'> & { database: Database }
 
 /** Puts an address on a list at the wish of whoever knows it: they must confirm. Who is on it already is told apart from nobody else here. */
 export async function join(services: Needs, joining: Joining): Promise<Joined> {
-  const { list, email } = joining
+  const { list, email, from } = joining
+  // By itself: whether an attempt counts must not depend on what comes of it, or strangers learn by the limit who is on the list.
+  if (from) await services.database.transaction((tx) => countAttempt(services, tx, { list, from, asks_for_mail: true }))
   if (isDisposable(email.key, services.config.DISPOSABLE_DOMAINS)) return refusal('disposable')
   return whileThereIsRoom(services.database, async (tx): Promise<Joined> => {
-    const comer = joining.from && { project_id: list.project_id, list_id: list.id, from: joining.from }
-    if (comer) await refuseCrowd(services, tx, comer)
     if (await findSuppression(tx, list.project_id, email.key)) return refusal('suppressed')
     const key = { project_id: list.project_id, list_id: list.id }
     const before = await lockSubscriberByEmail(tx, { ...key, email_key: email.key })
@@ -49,10 +47,10 @@ export async function join(services: Needs, joining: Joining): Promise<Joined> {
       known: { email, name: joining.name?.trim() || undefined },
       verified: false,
       source: joining.source,
-      cameBy: { referred_by: referrer?.subscriber_id ?? null, joined_from: joining.from, joined_by: joining.joined_by },
+      isCounted: from !== null,
+      cameBy: { referred_by: referrer?.subscriber_id ?? null, joined_from: from },
     })
     if (isNew) await refuseOverfull(tx, list)
-    if (isNew && comer) await noteJoined(tx, comer)
     return { status: isNew ? 'created' : 'exists', subscriber }
   })
 }
@@ -69,8 +67,8 @@ export async function whileThereIsRoom(database: Database, work: (tx: Transactio
 }
 
 /** Asked once they stand in the line, which is held by then: of two who come for the last place, one gets it. */
-export async function refuseOverfull(tx: Transaction, list: ListRow): Promise<void> {
-  if ((await placesLeft(tx, list, tx.now)) < 0) throw new Full()
+export async function refuseOverfull(tx: Transaction, list: ListRow, { takes_place = true } = {}): Promise<void> {
+  if ((await placesLeft(tx, list, tx.now)) < (takes_place ? 0 : 1)) throw new Full()
 }
 
 async function placesLeft(db: Queryable, list: ListRow, now: Date): Promise<number> {

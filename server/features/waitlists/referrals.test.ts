@@ -96,6 +96,25 @@ test('of a crowd that joins through the page from one place, three move their re
   assert.equal(await positionOf(list, referrer), 6)
 })
 
+test('of a crowd with addresses of one domain, three a day move their referrer up; a large provider’s are people', async () => {
+  const list = await newWaitlist(app, { referral_boost: 1 })
+  for (let ahead = 0; ahead < 12; ahead++) await list.join(newPerson())
+  const referrer = newPerson('referrer')
+  const ref = codeOf((await list.join(referrer)).referral_url)
+  const bring = async (email: string) => {
+    await list.join(email, { ref })
+    await confirmByMail(app, email)
+  }
+  for (const domain of ['catch.test', 'a.catch.test', 'b.catch.test', 'c.catch.test', 'catch.test'])
+    await bring(newPerson('x').replace('example.org', domain))
+  assert.equal(await positionOf(list, referrer), 10)
+  for (let one = 0; one < 4; one++) await bring(newPerson('y').replace('example.org', 'gmx.de'))
+  assert.equal(await positionOf(list, referrer), 6)
+  app.clock.advance(25 * 3_600_000)
+  await bring('late@catch.test')
+  assert.equal(await positionOf(list, referrer), 5)
+})
+
 test('a referrer who has left, or is gone, holds nobody up', async () => {
   const { list, ref, last } = await lineOfFive()
   const friend = newPerson('friend')
@@ -111,7 +130,7 @@ test('confirmations at the same time move a referrer up by all of them', async (
   for (let ahead = 0; ahead < 20; ahead++) await list.join(newPerson())
   const referrer = newPerson('referrer')
   const ref = codeOf((await list.join(referrer)).referral_url)
-  const friends = Array.from({ length: 8 }, () => newPerson('friend'))
+  const friends = Array.from({ length: 8 }, (_, index) => `friend-${index}@gmail.com`)
   for (const email of friends) await list.join(email, { ref })
   const links = await Promise.all(friends.map((email) => linkFor(app, email, '/confirm/')))
   const answers = await Promise.all(links.map((link) => fetch(link, { method: 'POST' })))

@@ -25,7 +25,7 @@ export const remind = (
     const { project_id } = list
     const since = new Date(tx.now.getTime() - dayMs)
     if (subscriber.email === null || subscriber.email_key === null) return
-    if (subscriber.status === 'pending') return sendConfirmationMail(services, tx, list, subscriber)
+    if (subscriber.status === 'pending') return sendConfirmationMail(services, tx, { list, subscriber, isCounted: true })
     const toPerson = { kind, since, recipient_key: subscriber.email_key }
     if ((await countMessages(tx, { ...toPerson, project_id })) >= maxPerProject || (await countMessages(tx, toPerson)) >= maxPerPerson)
       return

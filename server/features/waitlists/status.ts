@@ -3,7 +3,7 @@ import { findList, type ListRow } from '../lists/index.ts'
 import { findSubscriber, unsubscribe } from '../subscribers/index.ts'
 import type { SubscriberRow } from '../subscribers/subscriber.ts'
 import { findLine, type Standing, standingsOf } from '../waiting-lines/index.ts'
-import { findKeyIn, referralUrl, statusUrl } from './waitlist-token.ts'
+import { acceptUrl, findKeyIn, referralUrl, statusUrl } from './waitlist-token.ts'
 
 type Needs = Pick<Services, 'config' | 'database' | 'secrets'>
 
@@ -11,7 +11,7 @@ export interface WaitlistView {
   list: ListRow
   subscriber: SubscriberRow
   /** Null for who is not on the waitlist any more. */
-  standing: (Standing & { referral_url: string; status_url: string; waiting: number }) | null
+  standing: (Standing & { referral_url: string; status_url: string; accept_url: string; of: number }) | null
 }
 
 /** What somebody sees of their own place. */
@@ -19,8 +19,14 @@ export async function viewOf(services: Needs, list: ListRow, subscriber: Subscri
   const { database } = services
   const [[standing], line] = await Promise.all([standingsOf(database, subscriber, [subscriber.id]), findLine(database, subscriber)])
   if (!standing || list.type !== 'waitlist') return { list, subscriber, standing: null }
-  const links = { referral_url: referralUrl(services, list, standing.referral_code), status_url: statusUrl(services, subscriber) }
-  return { list, subscriber, standing: { ...standing, ...links, waiting: line?.waiting ?? 0 } }
+  const links = {
+    referral_url: referralUrl(services, list, standing.referral_code),
+    status_url: statusUrl(services, subscriber),
+    accept_url: acceptUrl(services, subscriber),
+  }
+  // Whoever types in an address must not see by a number that it was not on the list: only who has confirmed is counted.
+  const of = Math.max(standing.position ?? 0, line?.confirmed ?? 0)
+  return { list, subscriber, standing: { ...standing, ...links, of } }
 }
 
 /** Whom a status link is about; null when it is forged, or list or person are gone. */

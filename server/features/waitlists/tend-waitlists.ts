@@ -1,5 +1,5 @@
 import { defineJob } from '../../jobs/jobs.ts'
-import { forgetJoined } from '../subscribers/index.ts'
+import { forgetAttempts } from '../subscribers/index.ts'
 import { dropUnconfirmed, repairLine } from '../waiting-lines/index.ts'
 import { waitlists } from './waitlist-queries.ts'
 
@@ -10,7 +10,7 @@ export const tendWaitlists = defineJob<object>({
   name: 'waitlists.tend',
   schedule: '25 3 * * *',
   async run({ database, clock }) {
-    await forgetJoined(database, new Date(clock.now().getTime() - dayMs))
+    await forgetAttempts(database, new Date(clock.now().getTime() - dayMs))
     await dropUnconfirmed(database, clock.now())
     for (const key of await waitlists(database)) await repairLine(database, key, clock.now())
   },

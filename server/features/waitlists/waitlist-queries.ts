@@ -2,14 +2,16 @@ import type { SubscriberId, UserId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import type { ListKey } from '../lists/index.ts'
 
-export const findUser = (db: Queryable, id: UserId) => db.first<{ kind: 'human' | 'agent'; name: string | null }>`
-  select kind, name from users where id = ${id}`
+/** Whether a human answers for this agent. */
+export const isClaimed = async (db: Queryable, agent_id: UserId): Promise<boolean> =>
+  (await db.first`select 1 from agent_registrations where user_id = ${agent_id} and claimed_at is not null limit 1`) !== null
 
 const dayMs = 24 * 3_600_000
 
 /**
  * How many places are taken: who has confirmed, and who may still do so. Who has not done so for a day keeps their place in the line, but
- * no longer one of the places that there are: a stranger could fill the list for good otherwise.
+ * no longer one of the places that there are, and an agent that no human has claimed never has one: a stranger could fill the list for good
+ * otherwise.
  */
 export async function countTaken(db: Queryable, key: ListKey, now: Date): Promise<number> {
   const counted = await db.first<{ taken: number }>`
@@ -17,6 +19,9 @@ export async function countTaken(db: Queryable, key: ListKey, now: Date): Promis
       select count(*) from waitlist_entries
       where project_id = ${key.project_id} and list_id = ${key.list_id} and status = 'waiting' and not is_confirmed
         and joined_at > ${new Date(now.getTime() - dayMs)}
+    ) - (
+      select count(*) from waitlist_entries
+      where project_id = ${key.project_id} and list_id = ${key.list_id} and status = 'waiting' and not takes_place
     ) as taken`
   return counted?.taken ?? 0
 }
@@ -30,7 +35,7 @@ export interface ReferrerRow {
 export const topReferrers = (db: Queryable, key: ListKey, limit: number) => db.many<ReferrerRow>`
   select e.subscriber_id as id, coalesce(nullif(s.name, ''), s.email, 'Agent') as label, e.referral_count
   from waitlist_entries e join subscribers s on s.project_id = e.project_id and s.list_id = e.list_id and s.id = e.subscriber_id
-  where e.project_id = ${key.project_id} and e.list_id = ${key.list_id} and e.referral_count > 0
+  where e.project_id = ${key.project_id} and e.list_id = ${key.list_id} and e.referral_count > 0 and not e.has_left
   order by e.referral_count desc, e.subscriber_id limit ${limit}`
 
 export const setAccepted = (tx: Transaction, key: ListKey & { subscriber_id: SubscriberId }) => tx.run`

@@ -41,10 +41,10 @@ const Referrer = z.object({
 
 export const WaitlistStats = z
   .object({
-    total: z.int().meta({ description: 'Who waits, and who was invited' }),
+    total: z.int().meta({ description: 'waiting + invited' }),
     waiting: z.int(),
-    invited: z.int().meta({ description: 'Ever; those who accepted among them' }),
-    accepted: z.int(),
+    invited: z.int().meta({ description: 'Those who accepted, and those who have left since, among them. Who joins again waits again' }),
+    accepted: z.int().meta({ description: 'Those who have left since among them' }),
     conversion_rate: z.number().meta({ description: 'accepted / invited; 0 when nobody was invited' }),
     top_referrers: z.array(Referrer),
   })

@@ -2,7 +2,6 @@ import { invalid } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
 import { setInterest } from '../../events/interests.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
-import { rouseQueue } from './deliver/queue-queries.ts'
 import { insertTest } from './delivery-queries.ts'
 import { refuseUnreachable } from './refuse-unreachable.ts'
 import { sealSecret } from './sign-delivery.ts'
@@ -33,7 +32,6 @@ export const createWebhook = defineOperation({
       const webhook = await insertWebhook(tx, { project_id, id, url: body.url, events, secret: sealSecret(secrets, id, secret) })
       await setInterest(tx, { ...interestOf(webhook), types: events })
       await insertTest(tx, webhook, { next_at: tx.now })
-      await rouseQueue(tx, { project_id, webhook_id: id })
       return { ...webhook, secret }
     })
   },

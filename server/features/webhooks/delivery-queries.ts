@@ -1,9 +1,9 @@
 import { newId, type ProjectId, type WebhookDeliveryId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import { nothing, sql } from '../../database/sql.ts'
-import { type EventRow, eventsOf } from '../../events/expand-events.ts'
+import { bodyAt, type Kept } from './deliver/event-bodies.ts'
 import { rouseQueue } from './deliver/queue-queries.ts'
-import { bodyOf, testBodyOf, testType, type WebhookDeliveryRow, type WebhookRow } from './webhook.ts'
+import { testBodyOf, testType, type WebhookDeliveryRow, type WebhookRow } from './webhook.ts'
 import type { WebhookKey } from './webhook-queries.ts'
 
 interface DeliveryFilter extends WebhookKey {
@@ -30,18 +30,26 @@ export interface DeliveryKey extends WebhookKey {
 export const findDelivery = (db: Queryable, { project_id, webhook_id, delivery_id }: DeliveryKey) => db.first<WebhookDeliveryRow>`
   select * from webhook_deliveries where project_id = ${project_id} and webhook_id = ${webhook_id} and id = ${delivery_id}`
 
+/** The replay of this event that still waits. */
+export const findPendingReplay = (
+  tx: Transaction,
+  { project_id, webhook_id, event_id }: WebhookDeliveryRow,
+) => tx.first<WebhookDeliveryRow>`
+  select * from webhook_deliveries
+  where project_id = ${project_id} and webhook_id = ${webhook_id} and event_id = ${event_id} and is_replay and status = 'pending' limit 1`
+
 type Told = Pick<WebhookDeliveryRow, 'event_project_id' | 'event_row_id' | 'item' | 'event_id' | 'event_type'>
 
 /** Due at once for the engine, or not at all for one that whoever made it carries out. */
 export const insertDelivery = async (
   tx: Transaction,
   { project_id, id }: Pick<WebhookRow, 'project_id' | 'id'>,
-  { next_at, ...told }: Told & { next_at: Date | null },
+  { next_at, isReplay = false, ...told }: Told & { next_at: Date | null; isReplay?: boolean },
 ): Promise<WebhookDeliveryRow> => {
   const row = await tx.first<WebhookDeliveryRow>`
-    insert into webhook_deliveries (project_id, webhook_id, id, event_project_id, event_row_id, item, event_id, event_type, next_at, created_at)
+    insert into webhook_deliveries (project_id, webhook_id, id, event_project_id, event_row_id, item, event_id, event_type, next_at, is_replay, created_at)
     values (${project_id}, ${id}, ${newId<'whd'>()}, ${told.event_project_id}, ${told.event_row_id}, ${told.item}, ${told.event_id},
-      ${told.event_type}, ${next_at}, ${tx.now})
+      ${told.event_type}, ${next_at}, ${isReplay}, ${tx.now})
     returning *`
   if (next_at !== null) await rouseQueue(tx, { project_id, webhook_id: id })
   return row! // an insert without conflict clause always returns its row
@@ -59,24 +67,16 @@ export const insertTest = (tx: Transaction, webhook: Pick<WebhookRow, 'project_i
   })
 
 /** Of a bulk row, its template and the one item: the others are not read. */
-interface EventOfDelivery extends Pick<EventRow, 'id' | 'project_id' | 'type' | 'data' | 'created_at'> {
-  template: object | null
-  row: (string | null)[] | null
-}
-
-const findEventOf = (db: Queryable, { event_project_id, event_row_id, item }: Told) => db.first<EventOfDelivery>`
-  select id, project_id, type, data, created_at, items -> 'template' as template, items -> 'rows' -> ${item}::integer as row
+const findEventOf = (db: Queryable, { event_project_id, event_row_id, item }: Told) => db.first<Kept>`
+  select id, project_id, type, data, created_at, case when items is not null then
+    json_build_object('template', items -> 'template', 'rows', json_build_array(items -> 'rows' -> ${item}::integer)) end as items
   from events where project_id = ${event_project_id} and id = ${event_row_id}`
 
 /** What the delivery says, made from its event; null when that is no longer kept. */
 export async function bodyOfDelivery(db: Queryable, delivery: WebhookDeliveryRow): Promise<string | null> {
   if (delivery.event_type === testType) return testBodyOf(delivery)
   const found = await findEventOf(db, delivery)
-  if (!found) return null
-  const { template, row, ...event } = found
-  const items = template && row && { template, rows: [row] }
-  const [told] = eventsOf({ ...event, items, item_count: 1, transaction_id: '', position: 0 })
-  return told ? bodyOf({ ...told, event_id: delivery.event_id }) : null
+  return found && bodyAt(found, { item: 0, event_id: delivery.event_id })
 }
 
 export const eventIsKept = async (db: Queryable, { event_project_id, event_row_id }: Told): Promise<boolean> =>

@@ -1,6 +1,6 @@
 import { notFound } from '../../base/errors.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
-import { openSecrets } from './sign-delivery.ts'
+import { openOrNull } from './sign-delivery.ts'
 import { toWebhookDetail, WebhookDetail, WebhookParams } from './webhook.ts'
 import { findWebhook } from './webhook-queries.ts'
 
@@ -18,6 +18,6 @@ export const getWebhook = defineOperation({
   async run({ database, secrets, caller }, { params }) {
     const webhook = await findWebhook(database, { project_id: caller.project_id, webhook_id: params.id })
     if (!webhook) throw notFound('webhook')
-    return toWebhookDetail(webhook, openSecrets(secrets, webhook).secret)
+    return toWebhookDetail(webhook, openOrNull(secrets, webhook.id, webhook.secret))
   },
 })

@@ -1,7 +1,6 @@
 import { invalid, notFound } from '../../base/errors.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
-import { rouseQueue } from './deliver/queue-queries.ts'
-import { eventIsKept, findDelivery, insertDelivery } from './delivery-queries.ts'
+import { eventIsKept, findDelivery, findPendingReplay, insertDelivery } from './delivery-queries.ts'
 import { testType, WebhookDelivery, WebhookDeliveryParams } from './webhook.ts'
 import { lockWebhook } from './webhook-queries.ts'
 
@@ -12,7 +11,7 @@ export const replayWebhookDelivery = defineOperation({
   scope: 'write',
   summary: 'Send the event of a delivery once more',
   description:
-    'Makes a new delivery of the same event and answers it while it waits to be sent: its id is new, `event_id` (`webhook-id`) stays, so that a receiver can tell. It goes to the address that the webhook has now and is retried like any other. The webhook must be active, and the event at most 30 days old. Tests cannot be replayed: `POST /webhooks/{id}/test` sends another.',
+    'Makes a new delivery of the same event and answers it while it waits to be sent: its id is new, `event_id` (`webhook-id`) stays, so that a receiver can tell. It goes to the address that the webhook has now and is retried like any other. While a replay of the event waits, asking for another answers that one. The webhook must be active, and the event at most 30 days old. Tests cannot be replayed: `POST /webhooks/{id}/test` sends another.',
   params: WebhookDeliveryParams,
   result: WebhookDelivery,
   status: 202,
@@ -31,8 +30,7 @@ export const replayWebhookDelivery = defineOperation({
         throw invalid('id', `the webhook is ${webhook.status}, so nothing is sent to it. Set its status to active first`)
       if (!(await eventIsKept(tx, delivery)))
         throw invalid('deliveryId', 'its event is no longer kept, so there is nothing to send. Events are kept for 30 days')
-      await rouseQueue(tx, key)
-      return insertDelivery(tx, webhook, { ...delivery, next_at: tx.now })
+      return (await findPendingReplay(tx, delivery)) ?? insertDelivery(tx, webhook, { ...delivery, next_at: tx.now, isReplay: true })
     })
   },
 })

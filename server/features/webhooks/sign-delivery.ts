@@ -13,11 +13,25 @@ type Sealed = Pick<WebhookRow, 'id' | 'secret' | 'previous_secret' | 'previous_u
 
 export const sealSecret = (secrets: Secrets, id: WebhookRow['id'], secret: string): Buffer => secrets.seal('webhook', id, secret)
 
-/** Opening takes a decryption each: whoever signs many keeps the answer as long as the row says the same. */
-export const openSecrets = (secrets: Secrets, { id, secret, previous_secret, previous_until }: Sealed): SigningSecrets => ({
-  secret: secrets.open('webhook', id, secret),
-  previous: previous_secret && previous_until ? { secret: secrets.open('webhook', id, previous_secret), until: previous_until } : null,
-})
+/**
+ * Opening takes a decryption each: whoever signs many keeps the answer as long as the row says the same. Throws when the present secret cannot
+ * be read. One from before is then left out: a rotation mends the webhook.
+ */
+export function openSecrets(secrets: Secrets, { id, secret, previous_secret, previous_until }: Sealed): SigningSecrets {
+  const previous = previous_secret && openOrNull(secrets, id, previous_secret)
+  return {
+    secret: secrets.open('webhook', id, secret),
+    previous: previous && previous_until ? { secret: previous, until: previous_until } : null,
+  }
+}
+
+export function openOrNull(secrets: Secrets, id: WebhookRow['id'], sealed: Buffer): string | null {
+  try {
+    return secrets.open('webhook', id, sealed)
+  } catch {
+    return null
+  }
+}
 
 export interface Signed {
   signing: SigningSecrets

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { startApp } from '../../../tests/support/posthaste.ts'
+import { until } from '../../../tests/support/until.ts'
 import { startWebhookPeer } from '../../../tests/support/webhook-peer.ts'
 import { formatId, newId } from '../../base/ids.ts'
 
@@ -64,6 +66,25 @@ test('a paused webhook can be tested', async () => {
   const { body } = await project.post(`${path}/test`)
   assert.equal(body.status, 'delivered')
   assert.equal((await project.get(path)).body.status, 'paused')
+})
+
+test('a project waits for four tests at once; another has its own', async () => {
+  const { project, path } = await newWebhook(`${peer.url}/slow`)
+  const other = await newWebhook(`${peer.url}/other`)
+  await until('the first test is over', async () => (await project.get(`${path}/deliveries?status=delivered`)).body.length === 1)
+  const held: ServerResponse[] = []
+  peer.reply = (response, call) => void (call.path === '/slow' ? held.push(response) : response.writeHead(204).end())
+  const waiting = Array.from({ length: 4 }, () => project.post(`${path}/test`))
+  await until('four are under way', () => held.length === 4)
+  const { status, body } = await project.post(`${path}/test`)
+  assert.deepEqual([status, body.error?.code], [429, 'rate_limited'])
+  assert.match(body.error.message, /waits for tests of webhooks in 4 requests already/)
+  assert.equal((await other.project.post(`${other.path}/test`)).body.status, 'delivered')
+  peer.reply = (response) => response.writeHead(204).end()
+  for (const response of held) response.writeHead(204).end()
+  for (const { body } of await Promise.all(waiting)) assert.equal(body.status, 'delivered')
+  assert.equal((await project.post(`${path}/test`)).body.status, 'delivered')
+  assert.deepEqual(await project.events(), [])
 })
 
 test('a webhook that is not there cannot be tested', async () => {

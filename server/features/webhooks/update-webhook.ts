@@ -3,7 +3,7 @@ import { dropInterest, setInterest } from '../../events/interests.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
 import { rouseQueue, tellOfChange } from './deliver/queue-queries.ts'
 import { refuseUnreachable } from './refuse-unreachable.ts'
-import { openSecrets } from './sign-delivery.ts'
+import { openOrNull } from './sign-delivery.ts'
 import { interestOf, toWebhookDetail, WebhookChanges, WebhookDetail, WebhookParams, withoutRepeats } from './webhook.ts'
 import { lockWebhook, saveWebhook } from './webhook-queries.ts'
 
@@ -34,7 +34,7 @@ export const updateWebhook = defineOperation({
       else await dropInterest(tx, interestOf(webhook))
       if (status === 'active' && before.status !== 'active') await rouseQueue(tx, key)
       tellOfChange(tx, webhook.id)
-      return toWebhookDetail(webhook, openSecrets(secrets, webhook).secret)
+      return toWebhookDetail(webhook, openOrNull(secrets, webhook.id, webhook.secret))
     })
   },
 })

@@ -63,6 +63,20 @@ test('deliveries are listed newest first, by status and type, a page at a time',
   )
 })
 
+test('what is pending is found at once, however many are delivered', async () => {
+  const { project, webhook, path } = await newWebhook('many')
+  await database.run`
+    insert into webhook_deliveries (project_id, webhook_id, id, event_id, event_type, status, created_at)
+    select ${project.id}, ${parseId('whk', webhook.id)}, gen_random_uuid(), gen_random_uuid(), 'list.created', 'delivered', now()
+    from generate_series(1, 20000)`
+  await database.run`analyze webhook_deliveries`
+  await until('a look at the pending ones alone', async () => {
+    assert.deepEqual((await project.get(`${path}/deliveries?status=pending`)).body, [])
+    return database.first`
+      select 1 from pg_stat_user_indexes where indexrelname = 'webhook_deliveries_pending' and idx_scan > 0`
+  })
+})
+
 test('a wrong limit, cursor, status or type is refused', async () => {
   const { project, path } = await newWebhook('refused')
   await project.events()
@@ -161,6 +175,24 @@ test('a replay sends the same event under a new delivery id', async () => {
   const [newest] = await settled(3)
   assert.deepEqual([newest.id, newest.status], [body.id, 'delivered'])
   assert.deepEqual(await project.events(), [])
+})
+
+test('while a replay waits, asking for another answers that one', async () => {
+  const { project, path, settled } = await newWebhook('replayed-twice')
+  await newGroup(project, 'Twice')
+  const [delivery] = await settled(2)
+  peer.reply = (response, call) => response.writeHead(call.path === '/replayed-twice' ? 500 : 204).end()
+  const replay = async () => (await project.post(`${path}/deliveries/${delivery.id}/replay`)).body
+  const first = await replay()
+  await until('it has failed once', async () => (await project.get(`${path}/deliveries/${first.id}`)).body.attempt === 1)
+  const second = await replay()
+  assert.deepEqual([second.id, second.attempt], [first.id, 1])
+  assert.equal((await project.get(`${path}/deliveries`)).body.length, 3)
+  peer.reply = (response) => response.writeHead(204).end()
+  app.clock.advance(7_200_000)
+  await settled(3)
+  assert.notEqual((await replay()).id, first.id)
+  await settled(4)
 })
 
 test('what cannot be replayed is refused with its reason', async () => {

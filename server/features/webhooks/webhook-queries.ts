@@ -1,6 +1,7 @@
 import type { ProjectId, WebhookId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import { nothing, sql } from '../../database/sql.ts'
+import { moveMasses } from './deliver/mass-queries.ts'
 import { moveQueues } from './deliver/queue-queries.ts'
 import type { WebhookRow } from './webhook.ts'
 
@@ -75,4 +76,5 @@ export async function moveWebhooks(tx: Transaction, { from, to }: { from: Projec
     update webhook_deliveries set project_id = ${to}, event_row_id = case when status = 'pending' then event_row_id end
     where project_id = ${from}`
   await moveQueues(tx, { from, to })
+  await moveMasses(tx, { from, to })
 }

@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { type EventId, formatId, idOf, type ProjectId, type WebhookDeliveryId, type WebhookId } from '../../base/ids.ts'
 import { type EventType, eventTypes } from '../../events/catalogue.ts'
+import { envelopeOf } from '../../events/envelope.ts'
 import { limitOf, pageQuery } from '../../operations/page.ts'
 import { timestamp } from '../../operations/schemas.ts'
 
-/** `active` and `paused` are set by people, `disabled` by the program: after ten failures in a row, or when the endpoint answers 410. */
+/** `active` and `paused` are set by people, `disabled` by the program: after ten failures in a row, when the endpoint answers 410, or when nothing can be signed for it. */
 export const WebhookStatus = z.enum(['active', 'paused', 'disabled'])
 export const DeliveryStatus = z.enum(['pending', 'delivered', 'failed'])
 
@@ -57,6 +58,7 @@ export interface WebhookDeliveryRow {
   response_headers: Record<string, string> | null
   response_body: string | null
   delivered_at: Date | null
+  is_replay: boolean
   created_at: Date
 }
 
@@ -84,7 +86,10 @@ export const WebhookDetail = z
     ...summaryFields,
     secret: z.string().meta({ description: 'Masked: only its last four characters' }),
     disabled_at: timestamp.nullable(),
-    disabled_reason: z.string().nullable().meta({ description: '`consecutive_failures`, or `gone` after an answer of 410' }),
+    disabled_reason: z.string().nullable().meta({
+      description:
+        '`consecutive_failures`; `gone` after an answer of 410; `secret_unreadable` when this server cannot read the signing secret any more: rotate it',
+    }),
   })
   .meta({ id: 'WebhookDetail' })
 
@@ -189,25 +194,20 @@ export const makeWebhookSecret = (): string => `whsec_${randomBytes(32).toString
 
 export const maskSecret = (secret: string): string => `whsec_…${secret.slice(-4)}`
 
-export interface Envelope {
-  event_id: EventId
-  type: string
-  created_at: Date
-  data: Record<string, unknown>
-}
-
-/** The body of every delivery. `data` has the form of the wire already. */
-export const bodyOf = ({ event_id, type, created_at, data }: Envelope): string =>
-  JSON.stringify({ id: formatId('evt', event_id), type, created_at: created_at.toISOString(), data })
-
 /** What a test says; made from the delivery's row each time, as the bodies of events are made from theirs. */
 export const testBodyOf = ({
   event_id,
   webhook_id,
   created_at,
 }: Pick<WebhookDeliveryRow, 'event_id' | 'webhook_id' | 'created_at'>): string =>
-  bodyOf({ event_id, type: testType, created_at, data: { webhook_id: formatId('whk', webhook_id), message: testMessage } })
+  JSON.stringify(
+    envelopeOf({ id: event_id, type: testType, created_at, data: { webhook_id: formatId('whk', webhook_id), message: testMessage } }),
+  )
 
 const testMessage = 'This is a test. Whoever verifies its signature and answers with a 2xx status is ready for events.'
 
-export const toWebhookDetail = (row: WebhookRow, secret: string): z.output<typeof WebhookDetail> => ({ ...row, secret: maskSecret(secret) })
+/** `secret`: null when it cannot be read. */
+export const toWebhookDetail = (row: WebhookRow, secret: string | null): z.output<typeof WebhookDetail> => ({
+  ...row,
+  secret: maskSecret(secret ?? ''),
+})

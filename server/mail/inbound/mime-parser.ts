@@ -105,6 +105,7 @@ class LargeDecoder implements BodyDecoder {
   async finalize(): Promise<ArrayBuffer> {
     const content = this.#decode(Buffer.concat(this.#pieces))
     this.#pieces = []
+    if (content.length === content.buffer.byteLength) return content.buffer as ArrayBuffer
     return content.buffer.slice(content.byteOffset, content.byteOffset + content.length) as ArrayBuffer
   }
 }
@@ -112,7 +113,9 @@ class LargeDecoder implements BodyDecoder {
 const lineEnd = Buffer.from('\n')
 
 function withPlainLineEnds(body: Buffer): Buffer {
-  return body.includes(0x0d) ? Buffer.from(body.toString('latin1').replace(/\r+\n/g, '\n'), 'latin1') : body
+  if (!body.includes(0x0d)) return body
+  const text = body.toString('latin1')
+  return Buffer.from(text.includes('\r\r\n') ? text.replace(/\r+\n/g, '\n') : text.replaceAll('\r\n', '\n'), 'latin1')
 }
 
 /** Some programs pad each line: what follows a "=" begins anew. One buffer for all, since it may be one after each letter. */

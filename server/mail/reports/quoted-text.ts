@@ -19,11 +19,8 @@ const maxAttributionLines = 3
  * that quotes without ">" (Outlook, phones) all the rest is the quoted message.
  */
 export function splitQuoted(reply: string): SplitReply {
-  const lines = reply
-    .slice(0, maxLetters)
-    .replace(/\r\n?/g, '\n')
-    .split('\n', maxLines)
-    .map((line) => line.trimEnd())
+  const start = reply.slice(0, maxLetters)
+  const lines = (start.includes('\r') ? start.replace(/\r\n?/g, '\n') : start).split('\n', maxLines).map((line) => line.trimEnd())
   const fresh: string[] = []
   const quoted: string[] = []
   let index = 0

@@ -36,7 +36,6 @@ async function ask(services: Services, request: FastifyRequest, { site, email, n
     name: name.replace(/[\s\p{Cc}]+/gu, ' ').slice(0, 200),
     source: 'form',
     from: services.secrets.mac('waitlist_peer', peerOf(request)),
-    joined_by: null,
   })
   if (joined.status === 'exists') await remind(services, list, joined.subscriber)
   if (hurdle) return hurdle

@@ -158,8 +158,8 @@ test('one address gets few mails, however often and however it is written', asyn
   assert.equal((await site.project.get(`/lists/${site.list.id}/subscribers`)).body.length, 1)
 })
 
-test('so many an hour from one address, and to one list from everywhere; other lists go on', async () => {
-  const strict = await startApp({ JOINS_PER_HOUR: '2', LIST_JOINS_PER_HOUR: '3' })
+test('so many an hour from one address for each list', async () => {
+  const strict = await startApp({ JOINS_PER_HOUR: '2' })
   const [site, other] = [await newSite(strict), await newSite(strict)]
   const from = (ip: string) => ({ 'x-forwarded-for': ip })
   const embed = (of: typeof site, ip: string) => newVisitor(strict.url).post(of.path, { email: newPerson(), from: 'embed' }, from(ip))
@@ -167,8 +167,7 @@ test('so many an hour from one address, and to one list from everywhere; other l
   const refused = await embed(site, '192.0.2.1')
   assert.deepEqual([refused.status, refused.headers.get('retry-after'), /try again later/.test(refused.html)], [429, '3600', true])
   assert.equal((await embed(site, '2001:db8::1')).status, 200)
-  assert.equal((await embed(site, '192.0.2.3')).status, 429)
-  assert.equal((await embed(other, '192.0.2.3')).status, 200)
+  assert.equal((await embed(other, '192.0.2.1')).status, 200)
   strict.clock.advance(3_601_000)
   assert.equal((await embed(site, '192.0.2.1')).status, 200)
   assert.equal((await site.project.events()).filter((type) => type === 'subscriber.created').length, 4)

@@ -5,6 +5,7 @@ import { startApp } from '../../../../tests/support/posthaste.ts'
 import { until } from '../../../../tests/support/until.ts'
 import {
   answerWith,
+  asTimePasses,
   createEndpoints,
   namesOf,
   type Reply,
@@ -12,22 +13,14 @@ import {
   tellOf,
   tellOfMany,
 } from '../../../../tests/support/webhooks.ts'
+import { formatId } from '../../../base/ids.ts'
+import { insertTest } from '../delivery-queries.ts'
 import { pruneWebhookDeliveries } from './prune-deliveries.ts'
 
 /** What people and the program do to a webhook while it has deliveries. */
 const app = await startApp({ ALLOW_PRIVATE_WEBHOOKS: 'true' })
 const newEndpoint = await createEndpoints()
 const { database } = app.services
-
-const asTimePasses = <Seen>(what: string, look: () => Promise<Seen>) =>
-  until(
-    what,
-    async () => {
-      app.clock.advance(60_000)
-      return look()
-    },
-    { everyMs: 50, withinMs: 60_000 },
-  )
 
 /** Holds what comes until it is told to answer. */
 function holding(): { reply: Reply; held: () => number; letGo(status?: number): void } {
@@ -52,11 +45,11 @@ const statusesOf = ({ uuid }: TestEndpoint) =>
 
 test('ten events in a row that fail switch a webhook off: what waits fails, its owner is told once, and set active it works again', async () => {
   const project = await app.newProject()
-  const endpoint = await newEndpoint(project, 'list.updated')
+  const endpoint = await newEndpoint(project, 'contact_group.created')
   endpoint.reply = answerWith(500)
   const names = Array.from({ length: 40 }, (_, index) => `event ${index}`)
   await tellOfMany(app, project, names)
-  const off = await asTimePasses('it to be switched off', async () => {
+  const off = await asTimePasses(app, 'it to be switched off', async () => {
     const detail = await endpoint.detail()
     return detail.status === 'disabled' && detail
   })
@@ -89,7 +82,7 @@ test('ten events in a row that fail switch a webhook off: what waits fails, its 
 
 test('an endpoint that answers 410 is switched off at once, and its owner told', async () => {
   const project = await app.newProject()
-  const endpoint = await newEndpoint(project, 'list.updated')
+  const endpoint = await newEndpoint(project, 'contact_group.created')
   endpoint.reply = answerWith(410)
   await tellOfMany(app, project, ['one', 'two', 'three'])
   const off = await until('it to be switched off', async () => {
@@ -102,9 +95,41 @@ test('an endpoint that answers 410 is switched off at once, and its owner told',
   assert.equal((await noticesTo(project.email)).length, 1)
 })
 
+test('a webhook whose secret cannot be read is switched off, its owner told what to do, and all others go on', async () => {
+  const [project, stranger] = [await app.newProject(), await app.newProject()]
+  const endpoint = await newEndpoint(project, 'contact_group.created')
+  const witness = await newEndpoint(stranger, 'contact_group.created')
+  await database.run`update webhooks set secret = set_byte(secret, 20, get_byte(secret, 20) # 255) where id = ${endpoint.uuid}`
+  await tellOf(app, project, 'unsigned')
+  await tellOf(app, stranger, 'signed')
+  await witness.calls(1)
+  const off = await until('it to be switched off', async () => {
+    const detail = await endpoint.detail()
+    return detail.status === 'disabled' && detail
+  })
+  assert.deepEqual([off.disabled_reason, off.secret], ['secret_unreadable', 'whsec_…'])
+  await until('what waited to have failed', async () => (await statusesOf(endpoint))?.failed === 1)
+  const [notice, ...more] = await noticesTo(project.email)
+  assert.match(notice?.mail.text ?? '', /cannot read its signing secret.*rotate-secret/s)
+  assert.deepEqual(more, [])
+  const refused = await project.post(`/webhooks/${endpoint.id}/test`)
+  assert.deepEqual([refused.status, refused.body.error?.code], [422, 'validation_error'])
+
+  const { body: rotated } = await project.post(`/webhooks/${endpoint.id}/rotate-secret`)
+  assert.equal((await project.patch(`/webhooks/${endpoint.id}`, { status: 'active' })).body.status, 'active')
+  await tellOf(app, project, 'signed anew')
+  const [call] = await endpoint.calls(1)
+  assert.equal(
+    call?.headers['x-service-signature'],
+    createHmac('sha256', rotated.secret)
+      .update(call?.text ?? '')
+      .digest('hex'),
+  )
+})
+
 test('a failing test counts for nothing', async () => {
   const project = await app.newProject()
-  const endpoint = await newEndpoint(project, 'list.updated')
+  const endpoint = await newEndpoint(project, 'contact_group.created')
   endpoint.reply = answerWith(410)
   const { body } = await project.post(`/webhooks/${endpoint.id}/test`)
   assert.equal(body.status, 'failed')
@@ -114,8 +139,8 @@ test('a failing test counts for nothing', async () => {
 
 test('paused, it gets nothing: what waited goes on later, and what happened meanwhile is not sent', async () => {
   const project = await app.newProject()
-  const endpoint = await newEndpoint(project, 'list.updated')
-  const witness = await newEndpoint(project, 'list.updated')
+  const endpoint = await newEndpoint(project, 'contact_group.created')
+  const witness = await newEndpoint(project, 'contact_group.created')
   endpoint.reply = answerWith(500)
   await tellOf(app, project, 'before')
   await until('its first attempt', async () => (await endpoint.deliveries()).some(({ attempt }) => attempt === 1))
@@ -136,7 +161,7 @@ test('paused, it gets nothing: what waited goes on later, and what happened mean
 
 test('a webhook that is deleted while it is being called leaves nothing behind', async () => {
   const project = await app.newProject()
-  const endpoint = await newEndpoint(project, 'list.updated')
+  const endpoint = await newEndpoint(project, 'contact_group.created')
   const held = holding()
   endpoint.reply = held.reply
   await tellOfMany(app, project, ['one', 'two', 'three'])
@@ -154,26 +179,26 @@ test('a webhook that is deleted while it is being called leaves nothing behind',
 
 test('an address that changes is where the next attempt goes', async () => {
   const project = await app.newProject()
-  const [old, next] = [await newEndpoint(project, 'list.updated'), await newEndpoint(project, 'list.created')]
+  const [old, next] = [await newEndpoint(project, 'contact_group.created'), await newEndpoint(project, 'list.created')]
   old.reply = answerWith(500)
   await tellOf(app, project, 'moving')
   await until('its first attempt', async () => (await old.deliveries()).some(({ attempt }) => attempt === 1))
   const { url } = await next.detail()
   await project.patch(`/webhooks/${old.id}`, { url })
-  await asTimePasses('it to arrive', async () => next.received().length > 0)
+  await asTimePasses(app, 'it to arrive', async () => next.received().length > 0)
   assert.deepEqual(namesOf(next.received()), ['moving'])
   assert.equal(next.received()[0]?.headers['x-service-delivery-id'], old.received()[0]?.headers['x-service-delivery-id'])
 })
 
 test('a secret that is replaced signs the next attempt, with the one before it beside it', async () => {
   const project = await app.newProject()
-  const endpoint = await newEndpoint(project, 'list.updated')
+  const endpoint = await newEndpoint(project, 'contact_group.created')
   endpoint.reply = answerWith(500)
   await tellOf(app, project, 'signed')
   await until('its first attempt', async () => (await endpoint.deliveries()).some(({ attempt }) => attempt === 1))
   const { body } = await project.post(`/webhooks/${endpoint.id}/rotate-secret`)
   endpoint.reply = answerWith(204)
-  await asTimePasses('the second attempt', async () => endpoint.received().length > 1)
+  await asTimePasses(app, 'the second attempt', async () => endpoint.received().length > 1)
   const [first, second] = endpoint.received()
   const hmac = (secret: string, text = '') => createHmac('sha256', secret).update(text).digest('hex')
   assert.equal(first?.headers['x-service-signature'], hmac(endpoint.secret, first?.text))
@@ -183,8 +208,8 @@ test('a secret that is replaced signs the next attempt, with the one before it b
 
 test('an endpoint that hangs keeps nobody waiting, and gets one request at a time after a while', async () => {
   const project = await app.newProject()
-  const hanging = await newEndpoint(project, 'list.updated')
-  const healthy = await newEndpoint(project, 'list.updated')
+  const hanging = await newEndpoint(project, 'contact_group.created')
+  const healthy = await newEndpoint(project, 'contact_group.created')
   const held = holding()
   hanging.reply = held.reply
   const names = Array.from({ length: 50 }, (_, index) => `event ${index}`)
@@ -211,19 +236,19 @@ test('what is erased from an event is not in the next attempt', async () => {
     const named = await database.first`select 1 from events where project_id = ${project.id} and data::text like '%ada@example.com%'`
     return named === null
   })
-  await asTimePasses('the last attempt', async () => endpoint.received().length === 3)
+  await asTimePasses(app, 'the last attempt', async () => endpoint.received().length === 3)
   assert.doesNotMatch(endpoint.received().at(-1)?.text ?? '', /ada@example|"Ada"/)
   assert.equal(endpoint.received().at(-1)?.body.id, endpoint.received()[0]?.body.id)
 })
 
 test('an event that is no longer kept fails without a call, and is not held against the endpoint', async () => {
   const project = await app.newProject()
-  const endpoint = await newEndpoint(project, 'list.updated')
+  const endpoint = await newEndpoint(project, 'contact_group.created')
   endpoint.reply = answerWith(500)
   await tellOf(app, project, 'forgotten')
   await until('its first attempt', async () => (await endpoint.deliveries()).some(({ attempt }) => attempt === 1))
   await database.run`delete from events where project_id = ${project.id}`
-  const failed = await asTimePasses('it to fail', async () => (await endpoint.deliveries()).find(({ status }) => status === 'failed'))
+  const failed = await asTimePasses(app, 'it to fail', async () => (await endpoint.deliveries()).find(({ status }) => status === 'failed'))
   assert.match(failed.error, /no longer kept/)
   assert.equal((await endpoint.detail()).consecutive_failures, 0)
 })
@@ -242,9 +267,24 @@ test('that the project ended is the last thing its webhooks hear', async () => {
   assert.equal(second?.headers['x-service-delivery-id'], first?.headers['x-service-delivery-id'])
 })
 
+test('a test that a restart cut off ends as failed; one that is under way does not', async () => {
+  const project = await app.newProject()
+  const endpoint = await newEndpoint(project, 'contact_group.created')
+  const webhook = { project_id: project.id, id: endpoint.uuid }
+  const testNow = () => database.transaction((tx) => insertTest(tx, webhook, { next_at: null }))
+  const cutOff = await testNow()
+  app.clock.advance(120_000)
+  const underWay = await testNow()
+  await pruneWebhookDeliveries.run(app.services, {})
+  const { body: log } = await project.get(`/webhooks/${endpoint.id}/deliveries?event_type=webhook.test`)
+  const found = ({ id }: { id: string }) => log.find((one: { id: string }) => one.id === formatId('whd', id))
+  assert.deepEqual([found(cutOff).status, found(underWay).status], ['failed', 'pending'])
+  assert.match(found(cutOff).error, /restarted/)
+})
+
 test('the log is kept for 30 days', async () => {
   const project = await app.newProject()
-  const endpoint = await newEndpoint(project, 'list.updated')
+  const endpoint = await newEndpoint(project, 'contact_group.created')
   await tellOf(app, project, 'old')
   await until('it to be delivered', async () => (await statusesOf(endpoint))?.delivered === 1)
   await pruneWebhookDeliveries.run(app.services, {})

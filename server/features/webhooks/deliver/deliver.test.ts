@@ -2,23 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../../../tests/support/posthaste.ts'
 import { until } from '../../../../tests/support/until.ts'
-import { answerWith, createEndpoints, namesOf, tellOf, tellOfMany } from '../../../../tests/support/webhooks.ts'
+import { answerWith, asTimePasses, createEndpoints, namesOf, tellOf, tellOfMany } from '../../../../tests/support/webhooks.ts'
 import { formatId } from '../../../base/ids.ts'
 
 const app = await startApp({ ALLOW_PRIVATE_WEBHOOKS: 'true' })
 const newEndpoint = await createEndpoints()
 const { database } = app.services
-
-/** Until it is so, while time flies: for what waits between attempts. */
-const asTimePasses = <Seen>(what: string, look: () => Promise<Seen>) =>
-  until(
-    what,
-    async () => {
-      app.clock.advance(60_000)
-      return look()
-    },
-    { everyMs: 50, withinMs: 60_000 },
-  )
 
 test('an event reaches every webhook that wants it, once, and no other', async () => {
   const project = await app.newProject()
@@ -53,7 +42,7 @@ test('an event reaches every webhook that wants it, once, and no other', async (
 
 test('events of one row go out one by one, each under an id of its own, and first attempts begin in their order', async () => {
   const project = await app.newProject()
-  const endpoint = await newEndpoint(project, 'list.updated')
+  const endpoint = await newEndpoint(project, 'contact_group.created')
   await tellOf(app, project, 'first')
   const names = Array.from({ length: 90 }, (_, index) => `of many ${index}`)
   await tellOfMany(app, project, names)
@@ -62,7 +51,7 @@ test('events of one row go out one by one, each under an id of its own, and firs
     return deliveries.length === 91 && deliveries.every(({ status }) => status === 'delivered')
   })
   const begun = await database.many<{ id: string; attempted_at: Date }>`
-    select id, attempted_at from webhook_deliveries where webhook_id = ${endpoint.uuid} and event_type = 'list.updated' order by id`
+    select id, attempted_at from webhook_deliveries where webhook_id = ${endpoint.uuid} and event_type = 'contact_group.created' order by id`
   const nameOf = new Map(endpoint.received().map((call) => [call.headers['x-service-delivery-id'], call.body.data.name]))
   assert.deepEqual(
     begun.map(({ id }) => nameOf.get(formatId('whd', id))),
@@ -75,7 +64,7 @@ test('events of one row go out one by one, each under an id of its own, and firs
 
 test('an endpoint that does well gets several at once, and all of them once', async () => {
   const project = await app.newProject()
-  const endpoint = await newEndpoint(project, 'list.updated')
+  const endpoint = await newEndpoint(project, 'contact_group.created')
   const names = Array.from({ length: 500 }, (_, index) => `one ${index}`)
   let atOnce = 0
   let most = 0
@@ -114,7 +103,7 @@ const answers: [name: string, reply: Parameters<typeof answerWith> | 'reset', er
 for (const [name, reply, error] of answers) {
   test(`after ${name} an event is tried twice more, as the same delivery, and has then failed`, async () => {
     const project = await app.newProject()
-    const endpoint = await newEndpoint(project, 'list.updated')
+    const endpoint = await newEndpoint(project, 'contact_group.created')
     endpoint.reply = reply === 'reset' ? (response) => response.destroy() : answerWith(...reply)
     await tellOf(app, project, 'hello')
     const first = await until('the first attempt to be settled', async () =>
@@ -126,7 +115,7 @@ for (const [name, reply, error] of answers) {
     const waits = Date.parse(next_attempt_at) - app.clock.now().getTime()
     assert.ok(waits > 10_000 && waits < 40_000, `waits ${waits} ms`)
     assert.equal((await endpoint.detail()).consecutive_failures, 0)
-    const last = await asTimePasses('it to fail', async () => (await endpoint.deliveries()).find(({ status }) => status === 'failed'))
+    const last = await asTimePasses(app, 'it to fail', async () => (await endpoint.deliveries()).find(({ status }) => status === 'failed'))
     assert.deepEqual([last.id, last.attempt], [first.id, 3])
     // A connection that was kept and is cut may have been closed before: then an attempt is a second request on a new one.
     assert.ok(reply === 'reset' ? endpoint.received().length >= 3 : endpoint.received().length === 3)
@@ -141,7 +130,7 @@ for (const [name, reply, error] of answers) {
 for (const status of [200, 202, 299]) {
   test(`${status} is a yes, and ends a row of failures`, async () => {
     const project = await app.newProject()
-    const endpoint = await newEndpoint(project, 'list.updated')
+    const endpoint = await newEndpoint(project, 'contact_group.created')
     await database.run`update webhooks set consecutive_failures = 7 where project_id = ${project.id}`
     endpoint.reply = answerWith(status)
     await tellOf(app, project, 'hello')
@@ -161,7 +150,7 @@ for (const [asked, least, most] of [
 ] as const) {
   test(`a Retry-After of ${asked.length > 10 ? 'a date' : asked} is kept to, for an hour at most`, async () => {
     const project = await app.newProject()
-    const endpoint = await newEndpoint(project, 'list.updated')
+    const endpoint = await newEndpoint(project, 'contact_group.created')
     endpoint.reply = answerWith(503, { 'retry-after': asked })
     await tellOf(app, project, 'hello')
     const waiting = await until(

@@ -15,6 +15,7 @@ import {
   endDeliveries,
   hasEnded,
   type Lease,
+  type QueueState,
   type Returned,
   readQueues,
   renewLeases,
@@ -34,6 +35,9 @@ const trustedForMs = 500
 const readAhead = 16
 const mostUnsettled = 2_000
 const endAtOnce = 5_000
+/** A queue that finds no room for so long is given back, and left alone for a while. */
+const stuckForMs = 1_000
+const restOfStuckMs = 2_000
 /** What `wake` says when nothing was added or changed: a place has become free. */
 export const anAnswer = 'answer'
 
@@ -120,7 +124,7 @@ export class Dispatcher {
 
   /** Reads what comes next where the line is short, and how the webhooks are. */
   async #look(isRoused: boolean): Promise<void> {
-    const { database, clock, secrets } = this.#parts
+    const { database, clock } = this.#parts
     const before = performance.now() - trustedForMs
     const looking = [...this.#held.values()].filter(
       (queue) => queue.lookedAt < before || (queue.line.length < this.#windowOf(queue) && (isRoused || !queue.isExhausted)),
@@ -130,7 +134,7 @@ export class Dispatcher {
     const states = new Map((await readQueues(database, keys, this.#lease.owner)).map((state) => [state.webhook_id, state]))
     for (const queue of looking) {
       const state = states.get(queue.key.webhook_id)
-      if (state) queue.hear(state, secrets)
+      if (state) await this.#hear(queue, state)
       else this.#forget(queue.key.webhook_id)
       queue.lookedAt = performance.now()
     }
@@ -144,28 +148,47 @@ export class Dispatcher {
     for (const { queue, most } of looks) queue.add(found.get(queue.key.webhook_id) ?? [], most)
   }
 
+  /** One whose secret cannot be read holds up none of the others. */
+  async #hear(queue: HeldQueue, state: QueueState): Promise<void> {
+    try {
+      queue.hear(state, this.#parts.secrets)
+    } catch (error) {
+      const { webhook_id } = queue.key
+      this.#parts.log.error({ webhook_id, reason: (error as Error).message }, 'a webhook is disabled because its secret cannot be read')
+      await disableWebhook(this.#parts, queue.key, 'secret_unreadable')
+    }
+  }
+
   #windowOf({ key }: HeldQueue): number {
     return this.#rooms.windowOf(key.webhook_id)
   }
 
   async #begin(): Promise<void> {
-    const chosen: { queue: HeldQueue; due: Due }[] = []
+    const chosen: Chosen[] = []
     let free = Math.min(this.#rooms.free, mostUnsettled - this.#unsettled)
     for (const queue of this.#held.values()) {
-      const room = queue.line.length > 0 ? Math.min(free, this.#rooms.roomFor(queue.key.webhook_id)) : 0
-      for (let count = 0; count < room && this.#mayGo(queue.line[0]); count++) {
-        chosen.push({ queue, due: queue.line.shift() as Due }) // mayGo has seen it
+      const { key, line, endpoint } = queue
+      const room = endpoint && line.length > 0 ? Math.min(free, this.#rooms.roomFor(key.webhook_id)) : 0
+      for (let count = 0; count < room && this.#mayGo(line[0]); count++) {
+        // Its place is taken here: the next queue may lead to the same host.
+        const leave = this.#rooms.enter(key.webhook_id, (endpoint as Endpoint).url) // without one there is no room
+        chosen.push({ queue, due: line.shift() as Due, leave }) // mayGo has seen it
         free--
       }
+      const isStuck = free > 0 && queue.line.length > 0 && queue.open.size === queue.line.length
+      queue.stuckSince = isStuck ? (queue.stuckSince ?? performance.now()) : null
     }
     if (chosen.length === 0) return
     try {
       await this.#bodies.load(chosen.map(({ due }) => due))
     } catch (error) {
-      for (const { queue, due } of chosen) queue.close(due.id, false)
+      for (const { queue, due, leave } of chosen) {
+        leave(null)
+        queue.close(due.id, false)
+      }
       throw error
     }
-    for (const { queue, due } of chosen) this.#send(queue, due)
+    for (const one of chosen) this.#send(one)
   }
 
   /** What is one of thousands goes when whoever makes them can spare the processor. */
@@ -173,8 +196,8 @@ export class Dispatcher {
     return due !== undefined && (due.event_id === due.event_row_id || this.#pace.take())
   }
 
-  #send(queue: HeldQueue, due: Due): void {
-    const sending = this.#deliver(queue.endpoint as Endpoint, due) // a line has deliveries only after its webhook was read
+  #send({ queue, due, leave }: Chosen): void {
+    const sending = this.#deliver(queue.endpoint as Endpoint, due, leave) // a line has deliveries only after its webhook was read
       .then(
         () => queue.close(due.id, true),
         (error: Error) => {
@@ -190,12 +213,11 @@ export class Dispatcher {
     this.#underWay.add(sending)
   }
 
-  async #deliver(endpoint: Endpoint, due: Due): Promise<void> {
-    const body = this.#bodies.bodyOf(due)
-    if (body === null) return this.#conclude(due, nothingToSay(this.#parts.clock.now()), { ...over, counts: null })
-    const leave = this.#rooms.enter(due.webhook_id, endpoint.url)
+  async #deliver(endpoint: Endpoint, due: Due, leave: Chosen['leave']): Promise<void> {
     let outcome: CallOutcome | null = null
     try {
+      const body = this.#bodies.bodyOf(due)
+      if (body === null) return await this.#conclude(due, nothingToSay(this.#parts.clock.now()), { ...over, counts: null })
       const { id: delivery_id, event_id, event_type: type } = due
       outcome = await callEndpoint(this.#parts, endpoint, { delivery_id, event_id, type, body, signal: this.#stopping.signal })
     } finally {
@@ -222,7 +244,7 @@ export class Dispatcher {
   async #giveBack(): Promise<void> {
     const returned: Returned[] = []
     for (const queue of this.#held.values()) {
-      const look_at = this.#rooms.restsUntil(queue.key.webhook_id)
+      const look_at = this.#rooms.restsUntil(queue.key.webhook_id) ?? this.#stuckUntil(queue)
       if (look_at !== null && queue.line.length > 0) queue.clearLine()
       if (queue.open.size > 0 || queue.lookedAt === Number.NEGATIVE_INFINITY) continue
       if (queue.endsUntil !== null) await this.#end(queue)
@@ -236,6 +258,12 @@ export class Dispatcher {
     if (gone.length < returned.length) this.#mayFindMore = true
   }
 
+  /** Thousands that lead to one slow host would otherwise be all that is held, and nobody else's queue be claimed. */
+  #stuckUntil({ stuckSince }: HeldQueue): Date | null {
+    if (stuckSince === null || performance.now() - stuckSince < stuckForMs) return null
+    return new Date(this.#parts.clock.now().getTime() + restOfStuckMs)
+  }
+
   /** A piece of what a disabled webhook has left. */
   async #end(queue: HeldQueue): Promise<void> {
     const ending = { ...queue.key, until: queue.endsUntil as NonNullable<typeof queue.endsUntil> } // asked for only when there is one
@@ -245,6 +273,13 @@ export class Dispatcher {
     }
     this.#mayFindMore = true
   }
+}
+
+interface Chosen {
+  queue: HeldQueue
+  due: Due
+  /** Gives its place back. */
+  leave: ReturnType<EndpointRooms['enter']>
 }
 
 const over = { status: 'failed', next_at: null, isGone: false } as const

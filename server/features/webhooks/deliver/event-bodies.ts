@@ -1,10 +1,11 @@
 import type { EventId, ProjectId } from '../../../base/ids.ts'
 import type { Queryable } from '../../../database/database.ts'
+import { envelopeOf } from '../../../events/envelope.ts'
 import { type EventRow, eventsOf } from '../../../events/expand-events.ts'
-import { bodyOf, testBodyOf, testType } from '../webhook.ts'
+import { testBodyOf, testType } from '../webhook.ts'
 import type { Due } from './next-deliveries.ts'
 
-type Kept = Pick<EventRow, 'id' | 'project_id' | 'type' | 'data' | 'items' | 'created_at'>
+export type Kept = Pick<EventRow, 'id' | 'project_id' | 'type' | 'data' | 'items' | 'created_at'>
 
 /** What is erased from an event is gone from what we say of it after this long at the latest. */
 const keptForMs = 1_000
@@ -48,12 +49,13 @@ export class EventBodies {
 
 const keyOf = ({ event_project_id, event_row_id }: Due): string => `${event_project_id} ${event_row_id}`
 
-function bodyAt({ items, ...row }: Kept, { item, event_id }: Due): string | null {
+/** What a delivery says of its event: of a bulk row, the one item. Null when that is not there. */
+export function bodyAt({ items, ...row }: Kept, { item, event_id }: Pick<Due, 'item' | 'event_id'>): string | null {
   const words = items?.rows[item]
   if (items && !words) return null
   const one = items && words ? { template: items.template, rows: [words] } : null
   const [told] = eventsOf({ ...row, items: one, item_count: 1, transaction_id: '', position: 0 })
-  return told ? bodyOf({ ...told, event_id }) : null
+  return told ? JSON.stringify(envelopeOf({ ...told, id: event_id })) : null
 }
 
 const findEvents = (db: Queryable, some: Due[]) => db.many<Kept>`

@@ -25,6 +25,8 @@ export class HeldQueue {
   /** The last look found all there is. */
   isExhausted = false
   lookedAt = Number.NEGATIVE_INFINITY
+  /** Since when it has something to send and has begun none of it, though others may. */
+  stuckSince: number | null = null
   /** Since the last look began: it may have seen them as they were before. */
   readonly #settled = new Set<WebhookDeliveryId>()
   #sealed: Pick<QueueState, 'secret' | 'previous_secret'> | null = null
@@ -34,7 +36,7 @@ export class HeldQueue {
     this.filed = filed
   }
 
-  /** The webhook as it is now. Opening secrets takes a while, so it is done when they change. */
+  /** The webhook as it is now. Opening secrets takes a while, so it is done when they change. Throws when they cannot be read. */
   hear(state: QueueState, secrets: Secrets): void {
     this.filed = state.filed
     this.isActive = state.status === 'active'
@@ -43,9 +45,16 @@ export class HeldQueue {
       this.#sealed?.secret.equals(state.secret) &&
       (this.#sealed.previous_secret ?? empty).equals(state.previous_secret ?? empty) &&
       this.endpoint?.url === state.url
-    if (!isSame) this.endpoint = { url: state.url, signing: openSecrets(secrets, state) }
-    this.#sealed = state
     if (!this.isActive) this.clearLine()
+    if (!this.isActive || isSame) return
+    try {
+      this.endpoint = { url: state.url, signing: openSecrets(secrets, state) }
+    } catch (error) {
+      this.isActive = false
+      this.clearLine()
+      throw error
+    }
+    this.#sealed = state
   }
 
   beginLook(): void {

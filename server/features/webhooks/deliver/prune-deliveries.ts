@@ -8,13 +8,20 @@ const dayMs = 86_400_000
 const keptDays = 30
 const chunk = 5_000
 
-/** Every night, what is old in the logs of webhooks; and what a webhook has left that went while something was being filed for it. */
+/** Whoever asked for a test carries it out, which takes ten seconds at most. */
+const longestTestMs = 60_000
+
+/** Every night, what is old in the logs of webhooks; tests that a restart cut off; and what a webhook has left that went while something was being filed for it. */
 export const pruneWebhookDeliveries = defineJob<object>({
   name: 'webhooks.prune',
   schedule: '20 4 * * *',
   async run({ database, clock }) {
     const before = lowestIdSince(new Date(clock.now().getTime() - keptDays * dayMs))
-    for (const log of await findLogs(database)) while ((await removeBefore(database, log, log.is_gone ? null : before)) === chunk);
+    const cutOffBefore = new Date(clock.now().getTime() - longestTestMs)
+    for (const log of await findLogs(database)) {
+      while ((await removeBefore(database, log, log.is_gone ? null : before)) === chunk);
+      await endTests(database, log, cutOffBefore)
+    }
     await removeStrayQueues(database)
   },
 })
@@ -35,6 +42,11 @@ const removeBefore = (db: Queryable, { project_id, webhook_id }: WebhookKey, bef
   delete from webhook_deliveries where project_id = ${project_id} and webhook_id = ${webhook_id} and id in (
     select id from webhook_deliveries
     where project_id = ${project_id} and webhook_id = ${webhook_id} and (${before}::uuid is null or id < ${before}) limit ${chunk})`
+
+/** Nobody else settles them: they are in no queue. */
+const endTests = (db: Queryable, { project_id, webhook_id }: WebhookKey, before: Date) => db.run`
+  update webhook_deliveries set status = 'failed', error = 'the server was restarted before an answer came; send another test'
+  where project_id = ${project_id} and webhook_id = ${webhook_id} and status = 'pending' and next_at is null and created_at < ${before}`
 
 const removeStrayQueues = (db: Queryable) => db.run`
   delete from webhook_queues q where not exists (select 1 from webhooks w where w.project_id = q.project_id and w.id = q.webhook_id)`

@@ -1,7 +1,7 @@
 import type { ProjectId, WebhookDeliveryId, WebhookId } from '../../../base/ids.ts'
 import { wake } from '../../../base/wake.ts'
 import type { Queryable, Transaction } from '../../../database/database.ts'
-import { sql } from '../../../database/sql.ts'
+import { type Fragment, sql } from '../../../database/sql.ts'
 import type { WebhookRow } from '../webhook.ts'
 import type { WebhookKey } from '../webhook-queries.ts'
 
@@ -36,8 +36,15 @@ export async function endQueue(tx: Transaction, { project_id, webhook_id }: Webh
   tellOfChange(tx, webhook_id)
 }
 
+/** The first half of a UUIDv7, by the database's clock. */
+export const timeOfId = sql`lpad(to_hex((extract(epoch from clock_timestamp()) * 1000)::bigint), 12, '0')`
+
+/** Of two ids with the same time, the greater `place` (26 bits) makes the greater one. */
+export const orderedId = (time: Fragment, place: Fragment) =>
+  sql`(${time} || to_hex(28672 + (${place} >> 14)) || to_hex(32768 + (${place} & 16383)) || right(gen_random_uuid()::text, 12))::uuid`
+
 /** No delivery that is filed from now on has a smaller id. */
-const lastIdNow = sql`(lpad(to_hex((extract(epoch from clock_timestamp()) * 1000)::bigint), 12, '0') || '7fffbfffffffffffffff')::uuid`
+const lastIdNow = sql`(${timeOfId} || '7fffbfffffffffffffff')::uuid`
 
 export async function removeQueue(tx: Transaction, { project_id, webhook_id }: WebhookKey): Promise<void> {
   await tx.run`delete from webhook_queues where project_id = ${project_id} and webhook_id = ${webhook_id}`
@@ -129,9 +136,11 @@ export interface Ending extends WebhookKey {
   until: WebhookDeliveryId
 }
 
+export const endedEarly = 'the webhook was disabled before this could be sent'
+
 /** One piece of what a disabled webhook leaves waiting. Answers how many ended. */
 export const endDeliveries = (db: Queryable, { project_id, webhook_id, until }: Ending, limit: number) => db.run`
-  update webhook_deliveries set status = 'failed', next_at = null, error = 'the webhook was disabled before this could be sent'
+  update webhook_deliveries set status = 'failed', next_at = null, error = ${endedEarly}
   where project_id = ${project_id} and webhook_id = ${webhook_id} and id in (
     select id from webhook_deliveries
     where project_id = ${project_id} and webhook_id = ${webhook_id} and status = 'pending' and next_at is not null and id <= ${until}

@@ -5,6 +5,7 @@ import type { Consumer } from '../../../events/consume.ts'
 import type { Services } from '../../../operations/context.ts'
 import { anAnswer, Dispatcher } from './dispatcher.ts'
 import { createDeliveryFiler } from './file-deliveries.ts'
+import { MassFiler } from './file-masses.ts'
 import { MassPace } from './mass-pace.ts'
 
 const pollMs = 500
@@ -12,10 +13,12 @@ const pollMs = 500
 const pauseMs = 2
 const longestLeaseMs = 30_000
 const graceMs = 2_000
+/** Between two pieces of a mass: whoever has the database busy with it leaves some to the others. */
+const massPauseMs = 20
 
-/** The two halves of webhooks: what turns events into deliveries, and what sends these. */
+/** The halves of webhooks: what turns events into deliveries, and what sends these. */
 export function createWebhooks(services: Services): { consumer: Consumer; start(): Loop } {
-  const { log, config } = services
+  const { log, config, database } = services
   const pace = new MassPace(config.ROLES.includes('sender'))
   return {
     consumer: createDeliveryFiler((count) => pace.hear(count)),
@@ -24,10 +27,19 @@ export function createWebhooks(services: Services): { consumer: Consumer; start(
       const dispatcher = new Dispatcher(services, { leaseMs, pace })
       const offWake = onWake('webhooks', (about) => about !== anAnswer && dispatcher.rouse(about as WebhookId | undefined))
       const loop = startLoop({ name: 'webhooks', log, on: 'webhooks', everyMs: pollMs, pauseMs, step: () => dispatcher.step() })
+      const masses = new MassFiler(database)
+      const massLoop = startLoop({
+        name: 'webhook masses',
+        log,
+        on: 'webhook-masses',
+        everyMs: pollMs,
+        pauseMs: massPauseMs,
+        step: () => masses.step(),
+      })
       return {
         async stop() {
           offWake()
-          await loop.stop()
+          await Promise.all([loop.stop(), massLoop.stop()])
           await dispatcher.stop(graceMs)
         },
       }
