@@ -1,3 +1,5 @@
+import { styleDeclarations } from '../style-declarations.ts'
+
 /** What a style on the site may say: letters, colours, sizes and borders. Nothing that loads, covers the page or leaves its place. */
 const properties = new Set(
   `background-color border border-bottom border-bottom-color border-bottom-style border-bottom-width border-collapse border-color
@@ -14,7 +16,6 @@ const properties = new Set(
 /** Shorthands whose colour is all that is wanted of them. */
 const renamed: Record<string, string> = { background: 'background-color', 'word-wrap': 'overflow-wrap' }
 
-const maxLetters = 4_000
 /** No function but those of colours, no escape that could spell one, no comment, no brace, nothing of other rules. */
 const value = /^(?:[\w\s.,%#+'"-]|(?:rgba?|hsla?)\([\d\s.,%/deg-]*\))+$/i
 const displays = /^(?:none|block|inline|inline-block|table|table-row|table-cell|list-item)$/i
@@ -22,22 +23,16 @@ const displays = /^(?:none|block|inline|inline-block|table|table-row|table-cell|
 const immoderate = /\d{4,}(?:\.\d+)?(?:px|pt|em|rem|vw|vh|%|in|cm|mm|ch|ex)|(?:^|[\s,])-\s*[\d.]/i
 const huge = /(?:^|[\s,])(?:[1-9]\d{2,}px|[1-9]\d{2,}pt|(?:[6-9]|\d{2,})(?:\.\d+)?r?em|\d{3,}vw)/i
 
-/** The declarations of a style attribute that are harmless, in their order. */
+/** The declarations of a style attribute that are harmless. Nothing is important: the page's own rules are. */
 export const pageStyle = (style: string): string =>
-  style
-    .slice(0, maxLetters)
-    .split(';')
-    .flatMap((declaration) => {
-      const colon = declaration.indexOf(':')
-      const name = declaration.slice(0, Math.max(colon, 0)).trim().toLowerCase()
-      const property = renamed[name] ?? name
-      const text = declaration
-        .slice(colon + 1)
-        .replace(/!\s*important\s*$/i, '')
-        .trim()
-      return properties.has(property) && isHarmless(property, text) ? [`${property}:${text}`] : []
-    })
-    .join(';')
+  styleDeclarations(style, {
+    properties,
+    renamed,
+    clean(property, written) {
+      const text = written.replace(/!\s*important\s*$/i, '').trim()
+      return isHarmless(property, text) ? text : null
+    },
+  })
 
 function isHarmless(property: string, text: string): boolean {
   if (text === '' || text.length > 200 || !value.test(text) || !isQuotedEvenly(text) || immoderate.test(text)) return false

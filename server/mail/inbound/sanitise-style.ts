@@ -1,3 +1,5 @@
+import { styleDeclarations } from '../style-declarations.ts'
+
 /** What a style may say: letters, colours, sizes and borders. Nothing that loads, covers the page or leaves its place. */
 const properties = new Set(
   `background-color border border-bottom border-bottom-color border-bottom-style border-bottom-width border-collapse border-color
@@ -14,20 +16,9 @@ const properties = new Set(
 /** Shorthands whose colour is all that is wanted of them. */
 const renamed: Record<string, string> = { background: 'background-color' }
 
-const maxLetters = 4_000
 /** No function but those of colours, no escape that could spell one, no comment, nothing of other rules. */
 const value = /^(?:[\w\s.,%#+'"-]|(?:rgba?|hsla?)\([\d\s.,%/deg-]*\)|!\s?important)+$/i
 
-/** The declarations of a style attribute that are harmless, in their order. */
+/** The declarations of a style attribute that are harmless. */
 export const sanitiseStyle = (style: string): string =>
-  style
-    .slice(0, maxLetters)
-    .split(';')
-    .flatMap((declaration) => {
-      const colon = declaration.indexOf(':')
-      const name = declaration.slice(0, Math.max(colon, 0)).trim().toLowerCase()
-      const property = renamed[name] ?? name
-      const text = declaration.slice(colon + 1).trim()
-      return properties.has(property) && text.length <= 200 && value.test(text) ? [`${property}:${text}`] : []
-    })
-    .join(';')
+  styleDeclarations(style, { properties, renamed, clean: (_, text) => (text.length <= 200 && value.test(text) ? text : null) })
