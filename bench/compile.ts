@@ -123,6 +123,7 @@ const frame: PostFrame = {
   urls: {
     unsubscribe: 'https://news.example.com/u/{token}',
     one_click: 'https://news.example.com/u/{token}',
+    preferences: 'https://news.example.com/preferences/{token}',
     click: 'https://news.example.com/c/{token}/{link}',
     open: 'https://news.example.com/o/{token}.gif',
   },

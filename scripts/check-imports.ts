@@ -21,7 +21,7 @@ const allowed: Record<string, string[]> = {
   http: ['base', 'database', 'events', 'operations'],
   site: ['base', 'database', 'delivery', 'features', 'operations'],
   roles: ['base', 'database', 'blobs', 'delivery', 'events', 'features', 'http', 'inbound', 'jobs', 'operations', 'site'],
-  cli: ['base', 'database', 'blobs', 'delivery', 'features', 'http', 'inbound', 'jobs', 'operations', 'main.ts'],
+  cli: ['base', 'database', 'blobs', 'delivery', 'dns', 'features', 'http', 'inbound', 'jobs', 'operations', 'main.ts'],
   'main.ts': ['base', 'database', 'blobs', 'delivery', 'dns', 'features', 'http', 'inbound', 'jobs', 'mail', 'operations', 'roles'],
 }
 

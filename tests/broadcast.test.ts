@@ -42,6 +42,7 @@ test('a broadcast reaches everybody once, and says so', async () => {
   const header = (name: string) => mail.headers.find(({ key }) => key === name)?.value ?? ''
   assert.match(header('list-unsubscribe'), /^<https?:\/\/[^>]+\/u\/\w{52}>, <mailto:unsubscribe\+\w{52}@posthaste\.test>$/)
   assert.equal(header('list-unsubscribe-post'), 'List-Unsubscribe=One-Click')
+  assert.equal(header('list-archive'), `<${app.url}/s/${list.subdomain}/archive>`)
   assert.match(message?.from ?? '', /^b\+\w{52}@posthaste\.test$/)
   assert.ok(header('list-id').includes(`<${list.subdomain}.posthaste.test>`))
   assert.equal((await project.get('/usage')).body.emails_sent, 25)

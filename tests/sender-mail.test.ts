@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { Resolver } from 'node:dns/promises'
 import { test } from 'node:test'
-import { authenticate } from 'mailauth'
 import { startDnsPeer } from './support/dns-peer.ts'
 import { receive } from './support/inbound.ts'
+import { judgeMail } from './support/judge-mail.ts'
 import { startApp } from './support/posthaste.ts'
 import { mailTo } from './support/received-mail.ts'
-import { addRecords, hourMs, newSenderList, runDue, type SenderList, setUp, verifySender } from './support/senders.ts'
+import { addRecords, hourMs, loseSender, newSenderList, type SenderList, setUp, verifySender } from './support/senders.ts'
 import { greetedSmtp } from './support/smtp-client.ts'
 import { type PeerAction, type PeerCall, startSmtpPeer } from './support/smtp-peer.ts'
 import { until } from './support/until.ts'
@@ -25,8 +24,6 @@ const app = await startApp({
   ROLES: 'http,sender,inbound,consumers',
 })
 const { database } = app.services
-const resolver = new Resolver({ timeout: 2_000, tries: 2 })
-resolver.setServers([dns.address])
 
 let number = 0
 const newReader = async ({ project, id }: SenderList): Promise<string> => {
@@ -50,21 +47,6 @@ async function postTo(list: SenderList) {
   await until('the end of the broadcast', async () => (await list.project.get(path)).body.status === 'sent')
   await list.project.delete(`/lists/${list.id}/subscribers/${encodeURIComponent(email)}`)
   return mail
-}
-
-/** SPF, DKIM and DMARC as a receiver sees them. */
-async function judged(mail: Awaited<ReturnType<typeof mailTo>>) {
-  const { spf, dkim, dmarc } = await authenticate(mail.message.raw, {
-    ip: '127.0.0.1',
-    helo: 'posthaste.test',
-    sender: mail.message.from,
-    resolver: ((name: string, type: string) => resolver.resolve(name, type)) as never,
-  })
-  return {
-    spf: spf ? spf.status.result : null,
-    dkim: dkim.results.map(({ status, signingDomain, algo }) => `${signingDomain} ${algo} ${status.result}`),
-    dmarc: dmarc ? dmarc.status.result : null,
-  }
 }
 
 test('until its domain is verified a list sends from its mailbox, and from the next post on after that in its own name', async () => {
@@ -91,7 +73,7 @@ test('until its domain is verified a list sends from its mailbox, and from the n
   assert.match(after.messageId ?? '', new RegExp(`^<dlv_\\w{26}@${list.domain}>$`))
   const listId = (mail: typeof after) => mail.headers.find(({ key }) => key === 'list-id')?.value
   assert.equal(listId(after), listId(before))
-  assert.deepEqual(await judged(after), {
+  assert.deepEqual(await judgeMail(after, dns.address), {
     spf: 'pass',
     dkim: [`${list.domain} rsa-sha256 pass`, `${list.domain} ed25519-sha256 pass`],
     dmarc: 'pass',
@@ -110,7 +92,7 @@ test('single mail of a list, and what comes back, goes the same way', async () =
   const mail = await mailTo(peer, email)
   assert.deepEqual([mail.from?.address, mail.replyTo?.[0]?.address], [`hello@${list.domain}`, 'answers@example.org'])
   assert.match(mail.message.from, new RegExp(`^b\\+\\w{52}@bounce\\.${list.domain}$`))
-  assert.equal((await judged(mail)).dmarc, 'pass')
+  assert.equal((await judgeMail(mail, dns.address)).dmarc, 'pass')
 
   // The address at the customer's domain is ours to take mail for.
   const client = await greetedSmtp({ port: app.smtpPort })
@@ -153,7 +135,7 @@ test('mailboxes at a verified domain take mail and send it; at any other they ar
   assert.equal(mail.from?.address, `postmaster@${domain}`)
   assert.match(mail.messageId ?? '', new RegExp(`^<eml_\\w{26}@${domain}>$`))
   assert.match(mail.message.from, new RegExp(`^b\\+\\w{52}@bounce\\.${domain}$`))
-  assert.equal((await judged(mail)).dmarc, 'pass')
+  assert.equal((await judgeMail(mail, dns.address)).dmarc, 'pass')
   const other = `single-${++number}@example.org`
   const answer = { to_address: other, subject: 'Answer', text_body: 'Hi' }
   assert.equal((await project.post(`/mailboxes/${mailbox.id}/emails`, answer)).status, 201)
@@ -162,7 +144,7 @@ test('mailboxes at a verified domain take mail and send it; at any other they ar
   // The domain stays while a mailbox needs it, without any list.
   await project.delete(list.path)
   assert.equal((await project.post('/emails', { from: mailbox.address, to, subject: 'Still', text: 'Hi' })).status, 201)
-  await database.run`update sender_domains set status = 'failed' where project_id = ${project.id}`
+  await loseSender(app, dns, records)
   await project.events()
   const refused = await project.post('/emails', { from: mailbox.address, to, subject: 'No', text: 'Hi' })
   assert.match(refused.body.error.message, /^from: is at .* which is not verified now/)
@@ -184,11 +166,7 @@ test('posts wait for a domain that is lost, those on their way as well, and go o
     async () => database.first`select 1 from deliveries where project_id = ${project.id} and status = 'queued' and attempts > 0`,
   )
   await project.events()
-  for (const { name } of records) delete dns.names[name]
-  for (const hours of [6, 1, 24]) {
-    app.clock.advance(hours * hourMs)
-    await runDue(app)
-  }
+  await loseSender(app, dns, records)
   assert.deepEqual(await project.events(), ['post.paused', 'list.updated'])
   atRcpt = () => undefined
   const second = await newPostOf(list, { subject: 'Second' })
@@ -215,17 +193,17 @@ test('posts wait for a domain that is lost, those on their way as well, and go o
   app.clock.advance(12 * hourMs)
   const mail = await mailTo(peer, email)
   assert.equal(mail.from?.address, `hello@${domain}`)
-  assert.equal((await judged(mail)).dmarc, 'pass')
+  assert.equal((await judgeMail(mail, dns.address)).dmarc, 'pass')
   await until('the end', async () => (await project.get(path)).body.status === 'sent')
   assert.equal((await project.post(`${second}/send`)).status, 202)
 })
 
 test('what another project has verified is not read by who had it before', async () => {
   const first = await newSenderList(app)
-  await verifySender(dns, first)
+  const records = await verifySender(dns, first)
   const { body: mailbox } = await first.project.post('/mailboxes', { address: `ann@${first.domain}` })
   await receive(app, mailbox.address)
-  await database.run`update sender_domains set status = 'failed' where project_id = ${first.project.id}`
+  await loseSender(app, dns, records)
   await receive(app, mailbox.address)
   const second = await newSenderList(app, { domain: first.domain })
   await verifySender(dns, second)

@@ -5,6 +5,7 @@ import { complaintsOf, openBrowser } from './support/browser.ts'
 import { hostilePosts } from './support/hostile-posts.ts'
 import { focused, layoutShift, poorContrasts, structuralFaults, whatIsThere } from './support/page-checks.ts'
 import { startApp } from './support/posthaste.ts'
+import { readerPages } from './support/reader-pages.ts'
 import { newSite, publish } from './support/sites.ts'
 
 /** The public site in a real browser: what hostile authors cannot do, and what readers can. */
@@ -120,6 +121,54 @@ test('nothing moves while a page loads, and a text post with its styles is small
   }
   const response = await fetch(`${app.url}${at}/p/${text.slug}`, { headers: { 'accept-encoding': 'identity' } })
   assert.ok((await response.arrayBuffer()).byteLength < 60_000)
+})
+
+test('the pages behind links in mail, of waitlists and of other sites: whole, readable, still and small, on a phone and on a desktop', {
+  skip,
+  timeout: 300_000,
+}, async () => {
+  const pages = await readerPages(app)
+  for (const width of [390, 1280])
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const page = await open({ width, colorScheme })
+      for (const [name, url] of Object.entries(pages)) {
+        const answer = await page.goto(url, { waitUntil: 'load' })
+        const what = `${name}, ${width} px, ${colorScheme}`
+        assert.equal(answer?.status(), 200, what)
+        assert.deepEqual([await poorContrasts(page), await structuralFaults(page), await layoutShift(page)], [[], [], 0], what)
+        assert.ok(((await answer?.body()) ?? []).length < 60_000, what)
+      }
+      assert.deepEqual(complaints, [])
+      assert.deepEqual(elsewhere, [])
+    }
+})
+
+test('names and titles of any length fit into the narrowest window (WCAG 2.2, 1.4.10)', { skip, timeout: 60_000 }, async () => {
+  const long = 'Donaudampfschifffahrtsgesellschaftskapitänswitwenrente'
+  const { project, list, at } = await newSite(app, { name: `${long} ${long}`, description: long.repeat(3) })
+  await project.patch(`/lists/${list.id}`, { footer: long.repeat(2), show_subscriber_count: true })
+  const { slug } = await publish(project, list, { subject: long, preview_text: long, body_markdown: `# ${long}\n\n${long}\n\n- ${long}` })
+  const page = await open({ width: 320 })
+  for (const path of ['/', '/archive', '/archive?q=nothing', `/p/${slug}`, '/subscribe', '/embed']) {
+    await page.goto(`${app.url}${at}${path}`)
+    assert.deepEqual(await structuralFaults(page), [], path)
+  }
+})
+
+test('what is not there says so, in the look of the site', { skip, timeout: 60_000 }, async () => {
+  const { at } = await newSite(app)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const page = await open({ width: 390, colorScheme })
+    for (const path of [`${at}/nothing`, '/s/nobody/', '/u/nothing', '/preferences/nothing', '/confirm/nothing', '/w/nothing']) {
+      const answer = await page.goto(`${app.url}${path}`)
+      assert.equal(answer?.status(), 404, path)
+      assert.deepEqual([await poorContrasts(page), await structuralFaults(page), await layoutShift(page)], [[], [], 0], path)
+    }
+    assert.deepEqual(
+      complaints.filter((one) => !/status of 404/.test(one)),
+      [],
+    )
+  }
 })
 
 test('by keyboard alone: past the head to the text, and every step can be seen', { skip, timeout: 60_000 }, async () => {

@@ -28,6 +28,7 @@ export type TokenPurpose =
   | 'join_form'
   | 'preferences'
   | 'personal_data'
+  | 'address_consent'
   | 'address_change'
 /** Tokens that must fit into the local part of an address have forms of their own, with shorter signatures: see delivery-token.ts and reply-token.ts. */
 export type ShortTokenPurpose = 'delivery' | 'reply'

@@ -2,7 +2,10 @@ import { Resolver } from 'node:dns/promises'
 import type { Config } from '../base/config.ts'
 import { reasonOf } from '../base/errors.ts'
 import { portProblem } from '../base/port.ts'
+import { isForTrials } from '../base/trial-name.ts'
 import { createTransport, relayPlaces } from '../delivery/transports/index.ts'
+import { createDns } from '../dns/index.ts'
+import { lookAtReturnTarget } from '../features/senders/index.ts'
 import { type Check, within } from './doctor-check.ts'
 
 const answerMs = 3_000
@@ -55,8 +58,6 @@ async function askReadiness(host: string, port: number): Promise<string | null> 
   }
 }
 
-const isForTrials = (domain: string): boolean => /(^|\.)(test|localhost|local|example|invalid)$/.test(domain)
-
 export async function checkDns({ MAIL_DOMAIN, DNS_SERVERS }: Config): Promise<Check> {
   const name = 'dns'
   if (isForTrials(MAIL_DOMAIN)) return { name, state: 'good', seen: `${MAIL_DOMAIN} is a name for trials, and not looked up` }
@@ -83,6 +84,15 @@ export async function checkDns({ MAIL_DOMAIN, DNS_SERVERS }: Config): Promise<Ch
       next: 'Check the network, and DNS_SERVERS.',
     }
   }
+}
+
+/** What senders' domains need of the operator's. */
+export async function checkReturnPath(config: Config): Promise<Check> {
+  const name = 'return path'
+  if (isForTrials(config.MAIL_DOMAIN)) return { name, state: 'good', seen: `${config.MAIL_DOMAIN} is a name for trials, and not looked up` }
+  const dns = createDns({ servers: config.DNS_SERVERS })
+  const { state, seen, next } = await lookAtReturnTarget(dns, config).finally(() => dns.close())
+  return { name, state: state === 'good' ? 'good' : 'warning', seen, ...(next !== null && { next }) }
 }
 
 export async function checkOutbound({ OUTBOUND, MAIL_DOMAIN, DNS_SERVERS }: Config): Promise<Check> {

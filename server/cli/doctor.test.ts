@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -7,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { type Outcome, posthaste, temporaryFolder } from '../../tests/support/command-line.ts'
+import { type DnsName, startDnsPeer } from '../../tests/support/dns-peer.ts'
 import { createEmptyDatabase, urlOf } from '../../tests/support/empty-database.ts'
 import { startApp } from '../../tests/support/posthaste.ts'
 import { startSmtpPeer } from '../../tests/support/smtp-peer.ts'
@@ -23,23 +23,12 @@ const statesOf = ({ stdout }: Outcome): Record<string, string> =>
 const seenIn = ({ stdout }: Outcome, name: string): string =>
   (JSON.parse(stdout) as Check[]).find((check) => check.name === name)?.seen ?? ''
 
-/** Answers every question with NXDOMAIN, or with one MX record: `10 mx.news.example.org`. */
-async function startDns(hasMx: boolean): Promise<number> {
-  const server = createSocket('udp4')
-  server.on('message', (query, from) => {
-    const answer = Buffer.concat([query.subarray(0, query.indexOf(0, 12) + 5), hasMx ? mxAnswer : Buffer.alloc(0)])
-    answer.writeUInt16BE(hasMx ? 0x8180 : 0x8183, 2)
-    answer.writeUInt16BE(hasMx ? 1 : 0, 6)
-    answer.writeUInt16BE(0, 10) // without the EDNS record of the question
-    server.send(answer, from.port, from.address)
-  })
-  server.bind(0, '127.0.0.1')
-  await once(server, 'listening')
-  after(() => server.close())
-  return server.address().port
+async function startDns(names: Record<string, DnsName>): Promise<string> {
+  const peer = await startDnsPeer(names)
+  after(peer.close)
+  return peer.address
 }
-/** RFC 1035, 4.1.3: the name by pointer, type MX, class IN, a TTL, then preference and host. */
-const mxAnswer = Buffer.from([0xc0, 12, 0, 15, 0, 1, 0, 0, 0, 60, 0, 7, 0, 10, 2, 0x6d, 0x78, 0xc0, 12])
+const mx: DnsName = { MX: [[10, 'mx.news.example.org']] }
 
 test('all is well: one line each, and 0', async () => {
   const peer = await startSmtpPeer()
@@ -50,8 +39,10 @@ test('all is well: one line each, and 0', async () => {
     HOST: '127.0.0.1',
     OUTBOUND: `smtp://127.0.0.1:${peer.port}`,
     MAIL_DOMAIN: 'news.example.org',
+    MX_HOST: 'mx.news.example.org',
   }
-  const outcome = await posthaste(['doctor'], { ...env, DNS_SERVERS: `127.0.0.1:${await startDns(true)}`, PUBLIC_URL: app.url })
+  const names = { 'news.example.org': mx, 'rp.news.example.org': { ...mx, TXT: ['v=spf1 ip4:192.0.2.1 -all'] } }
+  const outcome = await posthaste(['doctor'], { ...env, DNS_SERVERS: await startDns(names), PUBLIC_URL: app.url })
   assert.equal(outcome.code, 0, outcome.stdout + outcome.stderr)
   const lines = outcome.stdout.trimEnd().split('\n')
   assert.ok(
@@ -66,6 +57,7 @@ test('all is well: one line each, and 0', async () => {
   assert.match(outcome.stdout, /^✓ clock +20\S+Z, -?0\.\d s from the database’s$/m)
   assert.match(outcome.stdout, /^✓ http port +\d+ is a running Posthaste, ready$/m)
   assert.match(outcome.stdout, /^✓ dns +news\.example\.org has MX 10 mx\.news\.example\.org \(127\.0\.0\.1:\d+\)$/m)
+  assert.match(outcome.stdout, /^✓ return path +rp\.news\.example\.org has its MX and one SPF record$/m)
   assert.match(outcome.stdout, /^✓ outbound mail +the relay 127\.0\.0\.1:\d+ takes mail$/m)
 })
 
@@ -79,7 +71,7 @@ test('what is wrong is named, with what to do, and 1', async () => {
     ...env,
     OUTBOUND: 'smtp://127.0.0.1:1',
     MAIL_DOMAIN: 'news.example.org',
-    DNS_SERVERS: `127.0.0.1:${await startDns(false)}`,
+    DNS_SERVERS: await startDns({}),
   })
   assert.equal(outcome.code, 1)
   assert.deepEqual(statesOf(outcome), {
@@ -95,10 +87,12 @@ test('what is wrong is named, with what to do, and 1', async () => {
     'http port': 'bad',
     'smtp port': 'warning',
     dns: 'warning',
+    'return path': 'warning',
     'outbound mail': 'bad',
   })
   assert.match(seenIn(outcome, 'http port'), /in use by another program/)
   assert.match(seenIn(outcome, 'dns'), /news\.example\.org has no MX record/)
+  assert.equal(seenIn(outcome, 'return path'), 'rp.news.example.org has no MX record')
 })
 
 test('no database yet is no fault, and looking makes none', async () => {

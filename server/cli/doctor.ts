@@ -3,7 +3,7 @@ import { checkHttpsPort } from './doctor-certificates.ts'
 import type { Check } from './doctor-check.ts'
 import { checkDatabase } from './doctor-database.ts'
 import { checkClock, checkDataFolder, checkNode } from './doctor-machine.ts'
-import { checkDns, checkHttpPort, checkOutbound, checkSmtpPort } from './doctor-network.ts'
+import { checkDns, checkHttpPort, checkOutbound, checkReturnPath, checkSmtpPort } from './doctor-network.ts'
 import { readSetup } from './open.ts'
 
 const marks = { good: '✓', warning: '!', bad: '✗' }
@@ -24,7 +24,7 @@ export async function doctor({ json }: { json: boolean }): Promise<void> {
     for (const check of ofDatabase) report(check)
     report(checkClock(skewMs))
     const ofTls = config.HTTPS_PORT === null ? [] : [checkHttpsPort]
-    for (const check of [checkHttpPort, ...ofTls, checkSmtpPort, checkDns, checkOutbound]) report(await check(config))
+    for (const check of [checkHttpPort, ...ofTls, checkSmtpPort, checkDns, checkReturnPath, checkOutbound]) report(await check(config))
   }
   if (json) console.log(JSON.stringify(checks, null, 2))
   if (checks.some((check) => check.state === 'bad')) process.exitCode = 1

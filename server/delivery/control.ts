@@ -10,7 +10,7 @@ export type { BroadcastSource } from './broadcast/broadcast.ts'
 export { addingToHours, hourOf } from './broadcast/hours.ts'
 export { contactValues } from './broadcast/merge-values.ts'
 export { removeDeliveries } from './broadcast/retention.ts'
-export { activateKey, addPendingKeys, type DomainKey, domainKeys, dropKeys, makeDomainKeys, restKeys } from './domain-keys.ts'
+export { activateKey, addPendingKeys, type DomainKey, domainKeys, dropKeys, makeDomainKeys, restKey, restKeys } from './domain-keys.ts'
 export { countedSingleMail, senderDomainOf, startWarmUp } from './warm-up.ts'
 
 export interface NewBroadcast {

@@ -53,25 +53,37 @@ export async function activateKey(
   await tx.run`
     update dkim_keys set status = 'retired', retired_at = ${tx.now}
     where project_id = ${project_id} and domain = ${domain} and algorithm = ${key.algorithm} and status = 'active' and id <> ${key.id}`
-  await tx.run`update dkim_keys set status = 'active' where project_id = ${project_id} and domain = ${domain} and id = ${key.id} and status = 'pending'`
+  await tx.run`
+    update dkim_keys set status = 'active', activated_at = coalesce(activated_at, ${tx.now})
+    where project_id = ${project_id} and domain = ${domain} and id = ${key.id} and status = 'pending'`
 }
 
-/** Signs no more until its record is seen again; one that a newer key waits to replace goes. All of the domain, or one algorithm. */
-export async function restKeys(tx: Transaction, { project_id, domain }: KeyedDomain, algorithms: DkimAlgorithm[] = both): Promise<void> {
+/**
+ * Those of a domain that is lost sign no more until their records are seen again. A key that was to replace one of them goes: whoever
+ * puts the records back as they were has the domain back.
+ */
+export async function restKeys(tx: Transaction, { project_id, domain }: KeyedDomain): Promise<void> {
   await tx.run`
-    update dkim_keys k set status = 'retired', retired_at = ${tx.now}
-    where project_id = ${project_id} and domain = ${domain} and algorithm = any(${algorithms}::text[]) and status = 'active' and exists (
-      select 1 from dkim_keys n where n.project_id = k.project_id and n.domain = k.domain and n.algorithm = k.algorithm and n.status = 'pending')`
+    delete from dkim_keys n where project_id = ${project_id} and domain = ${domain} and status = 'pending' and exists (
+      select 1 from dkim_keys k where k.project_id = n.project_id and k.domain = n.domain and k.algorithm = n.algorithm and k.status = 'active')`
+  await tx.run`update dkim_keys set status = 'pending' where project_id = ${project_id} and domain = ${domain} and status = 'active'`
+}
+
+/** One that the domain can do without signs no more until its record is seen again; if a newer key waits to replace it, it goes. */
+export async function restKey(tx: Transaction, { project_id, domain }: KeyedDomain, { id, algorithm }: DomainKey): Promise<void> {
   await tx.run`
-    update dkim_keys set status = 'pending'
-    where project_id = ${project_id} and domain = ${domain} and algorithm = any(${algorithms}::text[]) and status = 'active'`
+    update dkim_keys k set status = n.status, retired_at = n.retired_at
+    from (
+      select case when count(*) = 0 then 'pending' else 'retired' end as status, case when count(*) > 0 then ${tx.now}::timestamptz end as retired_at
+      from dkim_keys where project_id = ${project_id} and domain = ${domain} and algorithm = ${algorithm} and status = 'pending'
+    ) n
+    where k.project_id = ${project_id} and k.domain = ${domain} and k.id = ${id} and k.status = 'active'`
 }
 
 /** Of a domain that is given up: what has never signed is nobody's business, the rest is kept as retired. */
-export async function dropKeys(tx: Transaction, { project_id, domain }: KeyedDomain, { hasSigned }: { hasSigned: boolean }): Promise<void> {
-  if (hasSigned)
-    await tx.run`
-      update dkim_keys set status = 'retired', retired_at = ${tx.now}
-      where project_id = ${project_id} and domain = ${domain} and status in ('pending', 'active')`
-  else await tx.run`delete from dkim_keys where project_id = ${project_id} and domain = ${domain} and status <> 'retired'`
+export async function dropKeys(tx: Transaction, { project_id, domain }: KeyedDomain): Promise<void> {
+  await tx.run`
+    delete from dkim_keys where project_id = ${project_id} and domain = ${domain} and status <> 'retired' and activated_at is null`
+  await tx.run`
+    update dkim_keys set status = 'retired', retired_at = ${tx.now} where project_id = ${project_id} and domain = ${domain} and status <> 'retired'`
 }

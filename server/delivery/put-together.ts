@@ -1,6 +1,6 @@
 import { isConnectionLoss } from '../database/database.ts'
 import { TemplateError } from '../mail/compile/index.ts'
-import { UnusableKey } from './signing-keys.ts'
+import { UnusableKey, UnverifiedDomain } from './signing-keys.ts'
 import type { Outcome } from './transports/index.ts'
 
 /** This very mail cannot be put together, for this recipient: as it is, it will not go better next time. */
@@ -23,7 +23,7 @@ export function outcomeOfOwnError(error: unknown): Outcome {
 }
 
 function reasonOfWaiting(error: unknown): string {
-  if (error instanceof UnusableKey) return error.message
+  if (error instanceof UnusableKey || error instanceof UnverifiedDomain) return error.message
   if (isConnectionLoss(error)) return 'The database could not be reached; it is tried again'
   return 'An error of this server kept it from being put together; the log of the server tells which'
 }

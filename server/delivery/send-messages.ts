@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import { formatId, type MessageId, type ProjectId } from '../base/ids.ts'
+import { formatId, type ListId, type MessageId, type ProjectId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import { type Loop, startLoop } from '../base/loop.ts'
 import type { Secrets } from '../base/secrets.ts'
@@ -10,9 +10,10 @@ import type { OutgoingMail } from '../mail/compose.ts'
 import { type DomainGate, domainOf } from './broadcast/domain-gate.ts'
 import { patienceOf } from './domain-limits.ts'
 import { MessageRooms, type Welcome } from './message-rooms.ts'
+import { outcomeOfOwnError } from './put-together.ts'
 import { nextAttempt } from './retry-times.ts'
 import { returnPathOf, sendNow } from './send-now.ts'
-import type { Signers } from './signing-keys.ts'
+import { type Signers, UnverifiedDomain } from './signing-keys.ts'
 import { bounceClassOf, type Outcome, type Transport } from './transports/index.ts'
 import { countSingleMail } from './warm-up.ts'
 
@@ -24,6 +25,7 @@ import { countSingleMail } from './warm-up.ts'
 interface Claimed {
   project_id: ProjectId
   id: MessageId
+  list_id: ListId | null
   is_secret: boolean
   domain: string
   mail: Omit<OutgoingMail, 'message_id' | 'date'>
@@ -105,7 +107,7 @@ const claim = (sender: MessageSender, { isWelcome, most }: Welcome) => sender.da
     order by next_attempt_at limit ${most} for update skip locked
   ) due
   where m.project_id = due.project_id and m.id = due.id
-  returning m.project_id, m.id, m.is_secret, split_part(m.recipient_key, '@', -1) as domain, m.mail, m.attempts, m.created_at`
+  returning m.project_id, m.id, m.list_id, m.is_secret, split_part(m.recipient_key, '@', -1) as domain, m.mail, m.attempts, m.created_at`
 
 /**
  * The steps of one message may together take longer than a lease lasts (RFC 5321 section 4.5.3.2 allows a server half an hour). While
@@ -155,12 +157,31 @@ function tellOf({ log, transport }: MessageSender, { id }: Claimed, outcome: Out
   if (outcome.kind === 'deferred') inTrouble.add(transport)
 }
 
-const attempt = (sender: MessageSender, { project_id, id, mail, created_at }: Claimed): Promise<Outcome> =>
-  sendNow(
-    sender,
-    { ...mail, message_id: `${formatId('msg', id)}@${sender.mailDomain}`, date: created_at },
-    returnPathOf({ ...sender, returnHost: mail.return_host }, { kind: 'message', project_id, id }),
-  )
+async function attempt(sender: MessageSender, message: Claimed): Promise<Outcome> {
+  const { project_id, id, created_at } = message
+  const mail = message.mail.return_host === undefined ? message.mail : await inWhoseName(sender, message)
+  if (!mail) return outcomeOfOwnError(new UnverifiedDomain(domainOf(message.mail.from.address)))
+  const returnPath = returnPathOf({ ...sender, returnHost: mail.return_host }, { kind: 'message', project_id, id })
+  const complete = { ...mail, message_id: `${formatId('msg', id)}@${sender.mailDomain}`, date: created_at }
+  return sendNow(sender, complete, { project_id, returnPath })
+}
+
+/**
+ * It may have waited for days in the name of a domain that the project has lost meanwhile. A list's mail then leaves from the list's own
+ * mailbox, as it would had it been queued now; of anybody else's it is not known who else could send it (null), and it waits.
+ */
+async function inWhoseName({ database }: MessageSender, { project_id, list_id, mail }: Claimed): Promise<Claimed['mail'] | null> {
+  const now = await database.first<{ is_verified: boolean; mailbox_address: string | null }>`
+    select exists (
+        select 1 from sender_domains
+        where project_id = ${project_id} and domain = ${domainOf(mail.from.address)} and status = 'verified') as is_verified,
+      (select m.address from lists l join mailboxes m on m.project_id = l.project_id and m.id = l.mailbox_id
+        where l.project_id = ${project_id} and l.id = ${list_id} and l.deleted_at is null) as mailbox_address`
+  if (now?.is_verified) return mail
+  if (!now?.mailbox_address) return null
+  const { return_host: _, ...unsigned } = mail
+  return { ...unsigned, from: { ...mail.from, address: now.mailbox_address } }
+}
 
 /** Whoever lost the lease in the meantime settles nothing: the count of attempts tells the claims apart. */
 async function settle({ database, clock }: MessageSender, message: Claimed, outcome: Outcome): Promise<void> {

@@ -1,9 +1,10 @@
 import { formatDeliveryToken } from '../base/delivery-token.ts'
+import type { ProjectId } from '../base/ids.ts'
 import type { Secrets } from '../base/secrets.ts'
 import { composeMessage, type OutgoingMail } from '../mail/compose.ts'
 import { formatVerp } from '../mail/verp.ts'
 import { outcomeOfOwnError, UnfitMail } from './put-together.ts'
-import type { Signers } from './signing-keys.ts'
+import { isFromOwnDomain, type Signers } from './signing-keys.ts'
 import type { Outcome, Transport } from './transports/index.ts'
 
 export type { Outcome } from './transports/index.ts'
@@ -17,10 +18,14 @@ interface Sending {
  * Hands one message to the outgoing server and waits for its answer. What comes back goes to `returnPath`, which says by itself whom it is
  * about. No transaction may be open: this talks to the network.
  */
-export async function sendNow({ transport, signers }: Sending, mail: OutgoingMail, returnPath: string): Promise<Outcome> {
+export async function sendNow(
+  { transport, signers }: Sending,
+  mail: OutgoingMail,
+  { project_id, returnPath }: { project_id: ProjectId; returnPath: string },
+): Promise<Outcome> {
   let message: Buffer[]
   try {
-    message = await signed(signers, mail.from.address, await composed(mail))
+    message = await signed(signers, { project_id, from: mail.from.address, returnPath }, await composed(mail))
   } catch (error) {
     return outcomeOfOwnError(error)
   }
@@ -45,9 +50,16 @@ const composed = (mail: OutgoingMail): Promise<Buffer> =>
     throw new UnfitMail(error)
   })
 
-/** Where the domain has a key; else as it is, for the relay to sign. */
-async function signed(signers: Signers, from: string, message: Buffer): Promise<Buffer[]> {
-  const signer = await signers.signerFor(from.slice(from.lastIndexOf('@') + 1).toLowerCase())
+interface Sender {
+  project_id: ProjectId
+  from: string
+  returnPath: string
+}
+
+/** Where there is a key; else as it is, for the relay to sign. */
+async function signed(signers: Signers, { project_id, from, returnPath }: Sender, message: Buffer): Promise<Buffer[]> {
+  const domain = from.slice(from.lastIndexOf('@') + 1).toLowerCase()
+  const signer = await signers.signerFor({ project_id: isFromOwnDomain(domain, returnPath) ? project_id : null, domain })
   if (!signer) return [message]
   const end = message.indexOf('\r\n\r\n')
   return [await signer.sign(message.subarray(0, end + 2), message.subarray(end + 4)), message]

@@ -2,15 +2,33 @@ import { type Clock, type Moment, momentOf, msSince } from '../base/clock.ts'
 import { newId, type ProjectId } from '../base/ids.ts'
 import type { Secrets } from '../base/secrets.ts'
 import type { Database, Queryable, Transaction } from '../database/database.ts'
+import { sql } from '../database/sql.ts'
 import { dkimKeyFromPem, dkimKeyToPem, dkimRecord, dkimSelector, generateDkimKey } from '../mail/dkim/keys.ts'
 import { createDkimSigner, type DkimAlgorithm, type DkimKey, type DkimSigner } from '../mail/dkim/sign.ts'
 import { createSigningThreads } from '../mail/dkim/signing-threads.ts'
+import { returnHostOf } from '../mail/verp.ts'
 
 export { recordStrings } from '../mail/dkim/keys.ts'
 
-/** Who signs mail of a domain; null for a domain that has no key here. */
+/** In whose name mail is signed: a project's, from a domain of its own, or this installation's (null), from MAIL_DOMAIN. */
+export interface Signatory {
+  project_id: ProjectId | null
+  domain: string
+}
+
+/** Who signs mail of a domain. Null where this installation has no key: then its relay signs. A project without one is an `UnverifiedDomain`. */
 export interface Signers {
-  signerFor(domain: string): Promise<DkimSigner | null>
+  signerFor(signatory: Signatory): Promise<DkimSigner | null>
+}
+
+/** What comes back to a name below the sender's domain is from a domain of the project's own; all else comes back to MAIL_DOMAIN. */
+export const isFromOwnDomain = (domain: string, returnPath: string): boolean => returnPath.endsWith(`@${returnHostOf(domain)}`)
+
+/** In its name nothing leaves: unsigned it would be taken for forged, and signed by another project it would be. */
+export class UnverifiedDomain extends Error {
+  constructor(domain: string) {
+    super(`${domain} is not verified for this project now, and receivers would take the mail for forged. It waits until the domain is`)
+  }
 }
 
 /** What has to be mended before mail of a domain can be signed, in words for whoever can do that. */
@@ -41,9 +59,18 @@ interface Parts {
 /** A new or rotated key is used within a minute on every node. */
 const trustedForMs = 60_000
 
-/** Without a project: whoever may send from a domain was asked before, and of all who have keys for it, one has active ones. */
-const activeKeys = (db: Queryable, domain: string) => db.many<KeyRow>`
-  select id, domain, selector, algorithm, private_key, public_key from dkim_keys where domain = ${domain} and status = 'active' order by algorithm desc`
+/** Of a key `k`: it was made for MAIL_DOMAIN, by whoever runs this installation, and for no sender of a list. */
+const isOfInstallation = sql`(k.project_id = (select owner_project_id from instance) or not exists (
+  select 1 from sender_domains d where d.project_id = k.project_id and d.domain = k.domain))`
+/** It is the key of who has the domain, and nobody else's. */
+const isOfProject = (project_id: ProjectId) => sql`k.project_id = ${project_id} and exists (
+  select 1 from sender_domains d where d.project_id = k.project_id and d.domain = k.domain and d.status = 'verified')`
+
+const activeKeys = (db: Queryable, { project_id, domain }: Signatory) => db.many<KeyRow>`
+  select id, domain, selector, algorithm, private_key, public_key from dkim_keys k
+  where domain = ${domain} and status = 'active' and ${project_id === null ? isOfInstallation : isOfProject(project_id)} order by algorithm desc`
+
+const keysOfInstallation = (db: Queryable, domain: string) => activeKeys(db, { project_id: null, domain })
 
 export function createSigners({ database, secrets, clock }: Parts): Signers {
   const signText = createSigningThreads()
@@ -55,18 +82,21 @@ export function createSigners({ database, secrets, clock }: Parts): Signers {
       throw new UnusableKey(row, error)
     }
   }
-  const load = async (domain: string): Promise<DkimSigner | null> => {
-    const rows = await activeKeys(database, domain)
-    if (rows.length === 0) return null
-    return createDkimSigner({ domain, keys: rows.map(openKey), clock, signText })
+  const load = async (signatory: Signatory): Promise<DkimSigner | null> => {
+    const { project_id, domain } = signatory
+    const rows = await activeKeys(database, signatory)
+    if (rows.length > 0) return createDkimSigner({ domain, keys: rows.map(openKey), clock, signText })
+    if (project_id === null) return null
+    throw new UnverifiedDomain(domain)
   }
   return {
-    signerFor(domain) {
-      const remembered = known.get(domain)
+    signerFor(signatory) {
+      const name = signatory.project_id === null ? signatory.domain : `${signatory.project_id} ${signatory.domain}`
+      const remembered = known.get(name)
       if (remembered && msSince(remembered.at, clock) < trustedForMs) return remembered.signer
-      const signer = load(domain)
-      known.set(domain, { signer, at: momentOf(clock) })
-      signer.catch(() => known.delete(domain))
+      const signer = load(signatory)
+      known.set(name, { signer, at: momentOf(clock) })
+      signer.catch(() => known.delete(name))
       return signer
     },
   }
@@ -94,13 +124,13 @@ export async function rotateSigningKeys(parts: Parts, { project_id, domain, algo
   const all = new Set([...algorithms, ...(await algorithmsOf(database, domain))])
   const keys = await makeKeys([...all])
   await database.transaction(async (tx) => {
-    await tx.run`update dkim_keys set status = 'retired', retired_at = ${tx.now} where domain = ${domain} and status = 'active'`
+    await tx.run`update dkim_keys k set status = 'retired', retired_at = ${tx.now} where domain = ${domain} and status = 'active' and ${isOfInstallation}`
     for (const key of keys) await insertKey(parts, tx, { project_id, domain, key })
   })
 }
 
 const algorithmsOf = async (db: Queryable, domain: string): Promise<DkimAlgorithm[]> =>
-  (await activeKeys(db, domain)).map(({ algorithm }) => algorithm)
+  (await keysOfInstallation(db, domain)).map(({ algorithm }) => algorithm)
 
 /** Before any transaction: one takes a tenth of a second of computing. */
 export const makeKeys = (algorithms: DkimAlgorithm[]): Promise<DkimKey[]> =>
@@ -145,7 +175,7 @@ const toRecord = ({ selector, domain, public_key }: KeyRow): SigningRecord => ({
 
 /** What belongs into DNS: `selector._domainkey.domain TXT record`. */
 export const signingRecords = async (db: Queryable, domain: string): Promise<SigningRecord[]> =>
-  (await activeKeys(db, domain)).map(toRecord)
+  (await keysOfInstallation(db, domain)).map(toRecord)
 
 /** Longer than any mail is tried, and than most who look at a signature late. */
 const retiredDays = 14

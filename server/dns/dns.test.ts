@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { after, describe, it } from 'node:test'
 import { type DnsName, type DnsPeer, startDnsPeer } from '../../tests/support/dns-peer.ts'
 import { createDns, type Dns } from './index.ts'
@@ -83,6 +85,53 @@ describe('look-ups', () => {
     assert.deepEqual(await dns.txt('long.test'), found(texts))
   })
 
+  it('asks by TCP where a reply by UDP does not repeat the question to the letter', async () => {
+    const names: Record<string, DnsName> = {
+      'careless.test': { TXT: ['a'], repeats: 'in small letters' },
+      'mute.test': { TXT: ['b'], repeats: 'nothing' },
+      'careful.test': { TXT: ['c'] },
+    }
+    const peer = await peerWith(names)
+    const dns = dnsOf(peer)
+    // By chance all letters of a question may be small; not of eight.
+    for (let time = 0; time < 8; time++) assert.deepEqual(await dns.txt('careless.test'), found(['a']))
+    assert.ok(peer.asked.length > 8)
+    peer.asked.length = 0
+    assert.deepEqual(await dns.txt('mute.test'), found(['b']))
+    assert.deepEqual(await dns.txt('careful.test'), found(['c']))
+    assert.deepEqual(peer.asked, ['TXT mute.test', 'TXT mute.test', 'TXT careful.test'])
+  })
+
+  it('takes no answer by UDP that repeats no question', async () => {
+    const forger = createSocket('udp4')
+    after(() => forger.close())
+    forger.bind(0, '127.0.0.1')
+    await once(forger, 'listening')
+    forger.on('message', (query, { address, port }) => {
+      // The record is of the name that was asked for. Nobody says so by TCP.
+      const header = Buffer.concat([query.subarray(0, 2), Buffer.from([0x81, 0x80, 0, 0, 0, 1, 0, 0, 0, 0])])
+      const record = Buffer.from('\x04mute\x04test\0\0\x10\0\x01\0\0\0\x3c\0\x02\x01a', 'latin1')
+      forger.send(Buffer.concat([header, record]), port, address)
+    })
+    const dns = createDns({ servers: [`127.0.0.1:${forger.address().port}`], timeoutMs: 300 })
+    clients.push(dns)
+    assert.ok('trouble' in (await dns.txt('mute.test')))
+  })
+
+  it('leads on to names of any bytes, and quotes none that cannot be kept', async () => {
+    const peer = await peerWith({
+      'odd.test': { CNAME: 'a\0b.test' },
+      'broken.test': { CNAME: `${'\x01'.repeat(60)}.${'\x01'.repeat(60)}.${'\x01'.repeat(60)}.test` },
+      [`${'\x01'.repeat(60)}.${'\x01'.repeat(60)}.${'\x01'.repeat(60)}.test`]: { fails: 'SERVFAIL' },
+    })
+    const zone = dnsOf(peer)
+    assert.deepEqual(await zone.cname('odd.test'), found(['a\\000b.test']))
+    assert.deepEqual(await zone.txt('odd.test'), { missing: 'nxdomain' })
+    assert.equal(peer.asked.at(-1), 'TXT a\0b.test')
+    const answer = await zone.txt('broken.test')
+    assert.match('trouble' in answer ? answer.trouble : '', /^the name server answered SERVFAIL for (\\001){60}[\\01.]+…$/)
+  })
+
   it('gives up on names that lead in circles', async () => {
     const names: Record<string, DnsName> = {}
     for (let number = 0; number < 20; number++) names[`a${number}.test`] = { CNAME: `a${number + 1}.test` }
@@ -111,7 +160,7 @@ describe('the zone’s own servers', () => {
     const dns = dnsOf(resolver, true)
     assert.deepEqual(await dns.txt('_dmarc.example.test'), { missing: 'nxdomain' })
     const zone = dns.authoritative('example.test')
-    assert.deepEqual(await zone.txt('_dmarc.example.test'), found(['v=DMARC1; p=none'], 3_600))
+    assert.deepEqual(await zone.txt('_dmarc.example.test'), { ...found(['v=DMARC1; p=none'], 3_600), isFirstHand: true })
     assert.deepEqual(await zone.txt('other.example.test'), { missing: 'nxdomain' })
     assert.deepEqual(own.asked, ['TXT _dmarc.example.test', 'TXT other.example.test'])
   })

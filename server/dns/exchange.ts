@@ -1,8 +1,9 @@
-import { randomInt } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import { connect, isIPv6 } from 'node:net'
 import { reasonOf } from '../base/errors.ts'
 import { type RecordType, type Reply, readReply, typeNumberOf, writeQuestion } from './message.ts'
+import { shownName } from './shown.ts'
 
 export interface NameServer {
   address: string
@@ -29,20 +30,29 @@ export interface Patience {
 /** One question to one server: by UDP, and by TCP when the reply does not fit. Throws when no reply comes that answers it. */
 export async function askServer(server: NameServer, { name, type }: Asked, patience: Patience): Promise<Reply> {
   const id = randomInt(0x10000)
-  const question = writeQuestion({ id, name, type })
-  if (!question) throw new Error(`${name} is no name that DNS can have`)
+  const asked = mixCase(name)
+  const question = writeQuestion({ id, name: asked, type })
+  if (!question) throw new Error(`${shownName(name)} is no name that DNS can have`)
   const answersIt = (reply: Reply): boolean =>
     reply.id === id &&
-    (reply.question === null || (reply.question.name === name.toLowerCase() && reply.question.type === typeNumberOf(type)))
+    (reply.question === null || (reply.question.name.toLowerCase() === name.toLowerCase() && reply.question.type === typeNumberOf(type)))
   const reply = await byUdp(server, question, { ...patience, answersIt })
-  return reply.isTruncated ? byTcp(server, question, { ...patience, answersIt }) : reply
+  // RFC 5452 section 9.1: by UDP what was asked is repeated, to the letter. Who does not is asked in a way that others cannot forge.
+  const isProved = reply.question?.name === asked
+  return reply.isTruncated || !isProved ? byTcp(server, question, { ...patience, answersIt }) : reply
+}
+
+/** Capitals by chance: servers repeat them and mind none, so they are one more thing that a forger has to guess. */
+function mixCase(name: string): string {
+  const chances = randomBytes(name.length)
+  return name.replace(/[a-z]/gi, (letter, at: number) => (chances.readUInt8(at) & 1 ? letter.toUpperCase() : letter.toLowerCase()))
 }
 
 interface Exchange extends Patience {
   answersIt(reply: Reply): boolean
 }
 
-/** A port of its own for each question, by chance: together with the id it is what a forger has to guess (RFC 5452). */
+/** A port of its own for each question, by chance: together with the id and the capitals it is what a forger has to guess (RFC 5452). */
 function byUdp({ address, port }: NameServer, question: Buffer, { timeoutMs, signal, answersIt }: Exchange): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4')

@@ -6,6 +6,7 @@ import type { RecordType, Reply } from './message.ts'
 
 export { type Answer, type Found, isFound, isMissing, isTrouble, type LookUps } from './look-ups.ts'
 export type { CaaProperty, MailExchange } from './message.ts'
+export { shown } from './shown.ts'
 
 /** Look-ups by the resolver that the operator or the system names. */
 export interface Dns extends LookUps {
@@ -64,7 +65,7 @@ export function createDns({ servers, isPrivateAllowed = false, timeoutMs = defau
         const own = isWithin(name) ? await serversOf(name) : null
         if (!own) return askResolver(name, type)
         const reply = await askInTurn(own, name, type).catch(() => null)
-        return reply && isUseful(reply) && !isReferral(reply) ? reply : askResolver(name, type)
+        return reply && isUseful(reply) && !isReferral(reply) ? { ...reply, isFirstHand: true } : askResolver(name, type)
       })
     },
     close: () => stopping.abort(),

@@ -1,4 +1,5 @@
 import type { CaaProperty, DnsRecord, MailExchange, RecordData, RecordType, Reply } from './message.ts'
+import { shownName } from './shown.ts'
 
 /**
  * What a look-up found. `missing` is said by the zone: there is no such name, or none of that type. `trouble` is everything that says
@@ -12,6 +13,8 @@ export interface Found<Value = string> {
   ttl: number
   /** The names that the question was led on to by CNAME, first to last; none as a rule. */
   aliases: string[]
+  /** The zone's own server said so: it is what is there now, and nobody's memory. */
+  isFirstHand?: boolean
 }
 
 export interface LookUps {
@@ -31,7 +34,7 @@ export const isMissing = <Value>(answer: Answer<Value>): answer is { missing: 'n
 export const isTrouble = <Value>(answer: Answer<Value>): answer is { trouble: string } => 'trouble' in answer
 
 /** Asks some server for the records of a name. Throws when none answers. */
-export type AskFor = (name: string, type: RecordType) => Promise<Reply>
+export type AskFor = (name: string, type: RecordType) => Promise<Reply & Pick<Found, 'isFirstHand'>>
 
 const codes: Record<number, string> = { 1: 'FORMERR', 2: 'SERVFAIL', 4: 'NOTIMP', 5: 'REFUSED' }
 const mostAliases = 8
@@ -40,16 +43,18 @@ export function createLookUps(askFor: AskFor): LookUps {
   const look = async <Type extends RecordType>(written: string, type: Type): Promise<Answer<RecordData[Type]>> => {
     let name = written.toLowerCase().replace(/\.$/, '')
     const aliases: string[] = []
+    let isFirstHand = true
     try {
       for (;;) {
         const reply = await askFor(name, type)
+        isFirstHand &&= reply.isFirstHand === true
         if (reply.code !== 0 && reply.code !== 3)
-          return { trouble: `the name server answered ${codes[reply.code] ?? `with code ${reply.code}`} for ${name}` }
+          return { trouble: `the name server answered ${codes[reply.code] ?? `with code ${reply.code}`} for ${shownName(name)}` }
         const { last, ttl } = followAliases(reply.answers, { name, type, aliases })
         const records = reply.answers.filter((record) => record.type === type && record.name === last)
         if (records.length > 0) {
           const found = records.map((record) => record.data as RecordData[Type])
-          return { found, ttl: Math.min(ttl, ...records.map((record) => record.ttl)), aliases }
+          return { found, ttl: Math.min(ttl, ...records.map((record) => record.ttl)), aliases, ...(isFirstHand && { isFirstHand }) }
         }
         if (aliases.length > mostAliases) return { trouble: `${written} is led on by too many CNAME records` }
         // A zone's own server tells where a name is led, and not what is there.
@@ -100,6 +105,12 @@ const saysNo = (authority: DnsRecord[]): boolean => authority.some(({ type }) =>
 function mergeAddresses(answers: [Answer, Answer]): Answer {
   const found = answers.filter(isFound)
   const [first] = found
-  if (first) return { found: found.flatMap((one) => one.found), ttl: Math.min(...found.map(({ ttl }) => ttl)), aliases: first.aliases }
+  if (first)
+    return {
+      found: found.flatMap((one) => one.found),
+      ttl: Math.min(...found.map(({ ttl }) => ttl)),
+      aliases: first.aliases,
+      ...(found.every(({ isFirstHand }) => isFirstHand) && { isFirstHand: true }),
+    }
   return answers.find(isTrouble) ?? answers[0]
 }

@@ -34,6 +34,14 @@ describe('replies', () => {
     assert.deepEqual(reply.question, { name: 'a.test', type: 16 })
   })
 
+  it('have names of printable letters alone, which lead back to the same bytes', () => {
+    const strange = Buffer.from('\x05a\0b.\\\x02\xe4A\x04test\0', 'latin1')
+    const reply = readReply(Buffer.concat([header([1, 1]), question, record(5, strange)]))
+    const target = String(reply.answers[0]?.data)
+    assert.equal(target, 'a\\000b\\.\\\\.\\228A.test')
+    assert.deepEqual(writeQuestion({ id: 1, name: target, type: 'TXT' })?.subarray(12, 12 + strange.length), strange)
+  })
+
   it('keep nothing for longer than a sign allows', () => {
     const reply = readReply(Buffer.concat([header([1, 1]), question, record(16, Buffer.from('\x01a'), 0x80000000)]))
     assert.equal(reply.answers[0]?.ttl, 0)
@@ -76,7 +84,17 @@ describe('replies', () => {
 })
 
 describe('questions', () => {
-  const impossible = ['', 'a..b', `${'a'.repeat(64)}.test`, `${'abcdefgh.'.repeat(29)}test`, 'a b.test', 'ä.test']
+  const impossible = [
+    '',
+    'a..b',
+    `${'a'.repeat(64)}.test`,
+    `${'abcdefgh.'.repeat(29)}test`,
+    'a b.test',
+    'ä.test',
+    'a\0.test',
+    'a\\256.test',
+    'a.test\\',
+  ]
   for (const written of impossible) {
     it(`are not written for ${JSON.stringify(written.slice(0, 20))}`, () =>
       assert.equal(writeQuestion({ id: 1, name: written, type: 'A' }), null))

@@ -17,7 +17,10 @@ export interface CaaProperty {
   value: string
 }
 
-/** What a record of each type says. The strings of a TXT record are put together, names are without the last dot. */
+/**
+ * What a record of each type says. The strings of a TXT record are put together. Names are without the last dot and as zone files write them
+ * (RFC 1035 section 5.1): a byte that is no printable letter is `\000` to `\255`, so that no name holds what cannot be kept or shown.
+ */
 export interface RecordData {
   A: string
   NS: string
@@ -42,7 +45,7 @@ export interface Reply {
   /** 0 is fine, 2 SERVFAIL, 3 NXDOMAIN, 5 REFUSED. */
   code: number
   isTruncated: boolean
-  /** In lower case, to be held against the question; null when the server repeats none. */
+  /** As the server repeats it, to be held against what was asked; null when it repeats none. */
   question: { name: string; type: number } | null
   answers: DnsRecord[]
   authority: DnsRecord[]
@@ -73,10 +76,17 @@ export function writeQuestion({ id, name, type }: Question): Buffer | null {
   return Buffer.concat([header, labels, asked, edns])
 }
 
+const namePattern = /^(?:[\x21-\x5b\x5d-\x7e]|\\[\x21-\x2f\x3a-\x7e]|\\(?:[01]\d\d|2[0-4]\d|25[0-5]))*$/
+
 function nameBytes(name: string): Buffer | null {
-  const labels = name.replace(/\.$/, '').split('.')
-  if (labels.some((label) => !/^[\x21-\x7e]{1,63}$/.test(label))) return null
-  const bytes = Buffer.concat([...labels.flatMap((label) => [Buffer.of(label.length), Buffer.from(label, 'latin1')]), Buffer.of(0)])
+  if (!namePattern.test(name)) return null
+  const labels: number[][] = [[]]
+  for (const [sign] of name.matchAll(/\\\d{3}|\\?./g)) {
+    if (sign === '.') labels.push([])
+    else labels.at(-1)?.push(sign.length === 4 ? Number(sign.slice(1)) : sign.charCodeAt(sign.length - 1))
+  }
+  if (labels.some(({ length }) => length === 0 || length > 63)) return null
+  const bytes = Buffer.from([...labels.flatMap((label) => [label.length, ...label]), 0])
   return bytes.length <= 255 ? bytes : null
 }
 
@@ -97,7 +107,7 @@ function readParts(bytes: Buffer): Reply {
   let question: Reply['question'] = null
   for (let number = 0; number < counts[0]; number++) {
     const { name, end } = readName(bytes, at)
-    question = { name: name.toLowerCase(), type: bytes.readUInt16BE(end) }
+    question = { name, type: bytes.readUInt16BE(end) }
     at = end + 4
   }
   const section = (count: number): DnsRecord[] => {
@@ -174,6 +184,10 @@ function readStrings(bytes: Buffer): string {
   return Buffer.concat(strings).toString('utf8')
 }
 
+/** A dot within a part is none between two. */
+const escaped = (letter: string): string =>
+  letter === '.' || letter === '\\' ? `\\${letter}` : `\\${String(letter.charCodeAt(0)).padStart(3, '0')}`
+
 /** RFC 1035 section 4.1.4: the rest of a name may stand elsewhere. Pointers that lead in circles end with the longest name there is. */
 function readName(bytes: Buffer, start: number): { name: string; end: number } {
   const labels: string[] = []
@@ -192,8 +206,7 @@ function readName(bytes: Buffer, start: number): { name: string; end: number } {
     if (size > 63 || at + 1 + size > bytes.length) throw new MalformedReply('a name has a part that is too long')
     length += size + 1
     if (length > 255) throw new MalformedReply('a name is longer than 255 bytes')
-    // A dot within a part is none between two.
-    labels.push(bytes.toString('latin1', at + 1, at + 1 + size).replaceAll('.', '\\.'))
+    labels.push(bytes.toString('latin1', at + 1, at + 1 + size).replace(/[^\x21-\x7e]|[.\\]/g, escaped))
     at += 1 + size
   }
 }

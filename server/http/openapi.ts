@@ -13,6 +13,7 @@ const apiVersion = '1.0.0'
 const tags: Record<string, string> = {
   lists: 'Audiences: newsletters, waitlists and announcement lists',
   senders: 'Whom a list’s mail is from, and the domain behind it',
+  site_domains: 'Domains that the sites of lists are shown at',
   subscribers: 'The people on a list',
   waitlists: 'Lists on which people stand in line: joining, referring, inviting',
   deliveries: 'Who got a post, who did not, and why',

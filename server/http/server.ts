@@ -28,7 +28,7 @@ export interface ServerParts extends HttpParts {
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** True: a GET beside the API that counts like what changes something. False: a POST that does not. */
-    isCounted?: boolean
+    isCounted?: boolean | ((request: FastifyRequest) => boolean)
   }
 }
 
@@ -118,7 +118,8 @@ export function createServer(parts: ServerParts): FastifyInstance {
 function countPosts(app: FastifyInstance, parts: ServerParts): void {
   app.addHook('onRequest', async (request, reply) => {
     const isLook = ['GET', 'HEAD', 'OPTIONS'].includes(request.method)
-    if (request.routeOptions.config.isCounted ?? !isLook) refuseTooMany(takeAllowance(parts, request, reply))
+    const { isCounted = !isLook } = request.routeOptions.config
+    if (typeof isCounted === 'function' ? isCounted(request) : isCounted) refuseTooMany(takeAllowance(parts, request, reply))
   })
 }
 

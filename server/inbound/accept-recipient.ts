@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import { rememberBriefly } from '../base/recent.ts'
 import type { Secrets } from '../base/secrets.ts'
 import type { Queryable } from '../database/database.ts'
+import { sql } from '../database/sql.ts'
 import { mailboxKeyOf, parseAddress } from '../mail/address.ts'
 import { isOwnAddress, replyIdIn } from './own-addresses.ts'
 import { type Refusal, refusals } from './refusal.ts'
@@ -47,14 +48,16 @@ function refusalFor(mailbox: KnownMailbox | null, now: Date): Refusal | null {
   return mailbox.status === 'paused' ? refusals.paused_mailbox : null
 }
 
+/** Of a mailbox `m`: another project has its domain now, and what comes for it. */
+const othersDomain = sql`
+  select 1 from sender_domains d where d.domain = split_part(m.address, '@', 2) and d.status = 'verified' and d.project_id <> m.project_id`
+
 /** Of all projects: an address belongs to one of them at most, and not to one whose domain is another's now. `name+anything@` is `name@`, unless somebody has just that address. */
 const findMailbox = (db: Queryable, key: string) => db.first<KnownMailbox>`
-  select mailboxes.status, mailboxes.expires_at
-  from mailboxes join projects on projects.id = mailboxes.project_id
-  where address_key in (${key}, ${mailboxKeyOf(key)}) and mailboxes.deleted_at is null and projects.deleted_at is null
-    and not exists (
-      select 1 from sender_domains d
-      where d.domain = split_part(address_key, '@', 2) and d.status = 'verified' and d.project_id <> mailboxes.project_id)
+  select m.status, m.expires_at
+  from mailboxes m join projects on projects.id = m.project_id
+  where address_key in (${key}, ${mailboxKeyOf(key)}) and m.deleted_at is null and projects.deleted_at is null
+    and not exists (${othersDomain})
   order by address_key = ${key} desc
   limit 1`
 
@@ -64,4 +67,4 @@ const findMailboxBehind = (db: Queryable, id: string) => db.first<KnownMailbox>`
   from proxy_addresses a
   join mailboxes m on m.project_id = a.project_id and m.id = a.mailbox_id and m.deleted_at is null
   join projects p on p.id = m.project_id and p.deleted_at is null
-  where a.id = ${id}`
+  where a.id = ${id} and not exists (${othersDomain})`

@@ -11,7 +11,8 @@ import { eraseTraces } from '../features/personal-data/index.ts'
 import { purgeProject } from '../features/projects/index.ts'
 import { checkDueDomains } from '../features/senders/index.ts'
 import { pruneSignIns } from '../features/sessions/index.ts'
-import { forgetVisitors } from '../features/sites/index.ts'
+import { checkDueSiteDomains } from '../features/site-domains/index.ts'
+import { describePosts, forgetVisitors } from '../features/sites/index.ts'
 import { mailInvitations, tendWaitlists } from '../features/waitlists/index.ts'
 import { pruneWebhookDeliveries, purgeWebhook } from '../features/webhooks/index.ts'
 import { cleanUp } from './clean-up.ts'
@@ -24,10 +25,12 @@ export const allJobs: Job<never>[] = [
   tendWaitlists,
   failInterrupted,
   checkDueDomains,
+  checkDueSiteDomains,
   repairCounters,
   repairContacts,
   pruneSignIns,
   forgetVisitors,
+  describePosts,
   purgeProject,
   purgeWebhook,
   pruneWebhookDeliveries,

@@ -1,4 +1,4 @@
-import { getPublicSuffix } from 'tldts'
+import { getDomain, getPublicSuffix } from 'tldts'
 import { parseAddress } from './address.ts'
 
 /** Either the domain in lower-case A-labels, or what is wrong with it as the end of the sentence "the domain …". */
@@ -36,3 +36,6 @@ const problemOfDomain = (problem: string): string =>
     .replace(/ of the domain longer/, ' longer')
     .replace(/^has a dot right after the @$/, 'begins with a dot')
     .replace(/ after the @$/, '')
+
+/** The zone that a name is in, as far as names tell: `example.com` for `blog.example.com`. In A-labels. */
+export const zoneOf = (domain: string): string => getDomain(domain, { allowPrivateDomains: true }) ?? domain

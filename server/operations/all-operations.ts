@@ -17,6 +17,7 @@ import { postOperations } from '../features/posts/index.ts'
 import { projectOperations } from '../features/projects/index.ts'
 import { senderOperations } from '../features/senders/index.ts'
 import { sessionOperations } from '../features/sessions/index.ts'
+import { siteDomainOperations } from '../features/site-domains/index.ts'
 import { statsOperations } from '../features/stats/index.ts'
 import { subscriberOperations } from '../features/subscribers/index.ts'
 import { suppressionOperations } from '../features/suppressions/index.ts'
@@ -33,6 +34,7 @@ export const allOperations: Operation[] = [
   ...waitlistOperations,
   ...postOperations,
   ...senderOperations,
+  ...siteDomainOperations,
   ...statsOperations,
   ...contactOperations,
   ...personalDataOperations,

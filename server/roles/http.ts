@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { areCertificatesOurs } from '../features/certificates/index.ts'
 import { apiAudiences, createOAuthAuthenticate } from '../features/oauth/index.ts'
 import { createAuthenticatePayer } from '../features/payments/index.ts'
+import { findSiteByHost } from '../features/site-domains/index.ts'
 import { createAuthenticate } from '../features/tokens/index.ts'
 import { buildLines } from '../features/waiting-lines/index.ts'
 import { startRateLimit } from '../http/rate-limit.ts'
@@ -50,7 +51,7 @@ export async function startHttpRole(
   const rateLimit = startRateLimit({ database, clock, log, limit: config.RATE_LIMIT_PER_MINUTE })
   const byKey = createAuthenticate({ database, clock, log })
   const byOAuth = createOAuthAuthenticate(services, apiAudiences(config))
-  const hosts = createSiteHosts(config, async () => null)
+  const hosts = createSiteHosts(config, (host) => findSiteByHost(database, host))
   const app = createServer({
     services,
     operations: allOperations,

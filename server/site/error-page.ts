@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ApiError } from '../base/errors.ts'
 import { type Html, html } from '../base/html.ts'
 import { sendPage } from './page.ts'
+import { isAtSite } from './public/hosts.ts'
 import { refusalWords } from './refusal-words.ts'
 
 /** What programs ask for, whatever they say that they accept. */
@@ -26,8 +27,10 @@ const ourFault = ({ code }: ApiError, { id, method }: FastifyRequest): Shown => 
 <p class="soft">If it stays like this, tell whoever runs this site: ${id}</p>`,
 })
 
-function refusal(failure: ApiError, { is404 }: FastifyRequest): Shown {
-  const elsewhere = failure.code === 'rate_limited' ? null : html`<p><a href="/account">To your account</a></p>`
+function refusal(failure: ApiError, request: FastifyRequest): Shown {
+  const { is404 } = request
+  const way = isAtSite(request) ? html`<a href="/">To the first page</a>` : html`<a href="/account">To your account</a>`
+  const elsewhere = failure.code === 'rate_limited' ? null : html`<p>${way}</p>`
   if (is404)
     return { title: 'There is nothing here', content: html`<p>No page has this address. It may be mistyped, or cut off.</p>${elsewhere}` }
   const title = failure.code === 'not_found' ? 'There is nothing here' : 'That did not work'

@@ -15,6 +15,6 @@ interface ListPage {
 /** A page behind a link in somebody's mail, in the look of the list that the mail was from. It is here, whatever host the site has. */
 export function sendListPage(reply: FastifyReply, { list, status = 200, title, content }: ListPage): FastifyReply {
   if (!list) return sendPage(reply, status, title, content)
-  const row = { ...list, list_id: list.id, subscriber_count: null, has_posts: false, domain: null, version: '' }
+  const row = { ...list, list_id: list.id, subscriber_count: null, has_posts: false, domain: list.site_domain, version: '' }
   return sendSitePage(reply, status, siteFor(reply.request, row, ''), { title, content: html`<div class="narrow">${content}</div>` })
 }

@@ -1,9 +1,19 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isDeliveryTokenForm } from '../base/delivery-token.ts'
 import { ApiError } from '../base/errors.ts'
 import { type Html, html } from '../base/html.ts'
 import { formatId, parseId } from '../base/ids.ts'
-import { askForAddress, askForData, changeSubscriptions, findPreferences, pauseMail } from '../features/preferences/index.ts'
+import {
+  type AddressAnswer,
+  askForAddress,
+  askForData,
+  changeSubscriptions,
+  findPreferences,
+  pauseMail,
+  preferencesUrl,
+} from '../features/preferences/index.ts'
 import { canReturnTo, type Preferences, pauseDays, pausedUntil, type Subscription } from '../features/preferences/preferences.ts'
+import { findLeaving } from '../features/recipients/index.ts'
 import type { Services } from '../operations/context.ts'
 import { email } from '../operations/schemas.ts'
 import { acceptForms, fieldOf } from './forms.ts'
@@ -20,14 +30,14 @@ export function addPreferencesPages(app: FastifyInstance, services: Services): v
   const path = '/preferences/:token'
 
   app.get<WithToken>(path, async (request, reply) => {
-    const preferences = await findPreferences(services, request.params.token)
-    return sendPreferences(services, reply, { preferences, token: request.params.token })
+    const { token } = request.params
+    if (isDeliveryTokenForm(token)) return leadToPreferences(services, reply, token)
+    return sendPreferences(services, reply, { preferences: await findPreferences(services, token), token })
   })
 
   app.post<WithToken>(`${path}/lists`, async (request, reply) => {
     const { token } = request.params
-    const preferences = await changeSubscriptions(services, token, { shown: listsIn(request, 'shown'), wanted: listsIn(request, 'list') })
-    return sendPreferences(services, reply, { preferences, token, note: 'Saved.' })
+    return sendPreferences(services, reply, { token, ...(await saveLists(services, request, token)) })
   })
 
   app.post<WithToken>(`${path}/pause`, async (request, reply) => {
@@ -40,7 +50,8 @@ export function addPreferencesPages(app: FastifyInstance, services: Services): v
   app.post<WithToken>(`${path}/address`, async (request, reply) => {
     const { token } = request.params
     const parsed = email.safeParse(fieldOf(request, 'email'))
-    const said = parsed.success ? await sayOfAddress(services, token, parsed.data) : { problem: noAddress }
+    const asked = parsed.success ? await askForAddress(services, token, parsed.data) : null
+    const said = asked === 'asked' ? { note: lookHere } : { problem: asked === null ? noAddress : hindrances[asked] }
     return sendPreferences(services, reply, { preferences: await findPreferences(services, token), token, ...said })
   })
 
@@ -49,29 +60,44 @@ export function addPreferencesPages(app: FastifyInstance, services: Services): v
     const asked = await askForData(services, token)
     const preferences = asked === null ? null : await findPreferences(services, token)
     const said = asked
-      ? { note: 'Look into your mailbox: we have sent you a link that shows and deletes what is known of you.' }
+      ? { note: preferences?.is_suppressed ? linkSentAnyway(preferences) : linkSent }
       : { problem: 'We have sent you this link several times today. Look among the spam, or try again tomorrow.' }
     return sendPreferences(services, reply, { preferences, token, ...said })
   })
 }
 
-async function sayOfAddress(
-  services: Services,
-  token: string,
-  to: { address: string; key: string },
-): Promise<Pick<Page, 'note' | 'problem'>> {
+/** Newsletters name whom they are for by the token that they have anyway; the page's own names the person, and outlives what is known of the mail. */
+async function leadToPreferences(services: Services, reply: FastifyReply, token: string): Promise<FastifyReply> {
+  const leaving = await findLeaving(services, token)
+  if (!leaving?.subscriber || leaving.has_moved) return sendPage(reply, 404, 'Link not valid', unknownLink)
+  return reply.redirect(preferencesUrl(services, leaving.subscriber), 303)
+}
+
+async function saveLists(services: Services, request: FastifyRequest, token: string): Promise<Omit<Page, 'token'>> {
   try {
-    const asked = await askForAddress(services, token, to)
-    return asked === false ? { problem: throwAway } : { note: lookThere }
+    const changed = await changeSubscriptions(services, token, { shown: listsIn(request, 'shown'), wanted: listsIn(request, 'list') })
+    return { preferences: changed?.preferences ?? null, note: changed?.isAsked ? savedAndAsked : 'Saved.' }
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'rate_limited') throw error
-    return { problem: 'You have asked for this several times. Please try again in an hour.' }
+    return { preferences: await findPreferences(services, token), problem: askedTooOften }
   }
 }
 
-const lookThere = 'Look into the other mailbox: we have sent a mail there. Nothing changes before you press the button behind its link.'
+const savedAndAsked = 'Saved. Look into your mailbox: to get a list once more, press the button behind the link that we have sent you.'
+const askedTooOften = 'You have asked for a list several times. Look among the spam for our mail, or try again later.'
+const lookHere =
+  'Look into your mailbox, the one that you have now: we have sent you a link. Once you have agreed there, we ask the new one. Nothing changes before both have.'
 const noAddress = 'This is not an e-mail address. Please check it.'
-const throwAway = 'Please use an address that you keep: this one is thrown away soon.'
+const hindrances: Record<Exclude<AddressAnswer, 'asked'>, string> = {
+  throw_away: 'Please use an address that you keep: this one is thrown away soon.',
+  same: 'It goes to this address already.',
+  unreachable: 'No mail goes to your present address, so it cannot agree. Subscribe with the new one instead.',
+  too_often: 'We have sent you a mail about this several times today. Look among the spam, or try again tomorrow.',
+}
+const linkSent = 'Look into your mailbox: we have sent you a link that shows and deletes what is known of you.'
+const linkSentAnyway = ({ list }: Preferences): string =>
+  `We have sent you a link that shows and deletes what is known of you, this one mail all the same. If it does not come, write to ${contactOf(list)}.`
+const contactOf = ({ reply_to, mailbox_address }: Preferences['list']): string => reply_to ?? mailbox_address
 
 const listsIn = ({ body }: FastifyRequest, name: string): Set<string> =>
   new Set((body instanceof URLSearchParams ? body.getAll(name) : []).flatMap((text) => parseId('lst', text) ?? []))
@@ -90,8 +116,8 @@ function sendPreferences(services: Services, reply: FastifyReply, { preferences,
   const content = html`<h1>What you get</h1>
 ${note ? html`<p class="done" role="status">${note}</p>` : null}${problem ? html`<p class="wrong" role="alert">${problem}</p>` : null}
 <p>For <strong>${subscriber.email}</strong>.</p>
-${is_suppressed ? html`<p class="wrong">No mail goes to this address at the moment: it was reported as spam, or its mailbox refused our mail. Write to ${list.reply_to ?? list.mailbox_address} to change that.</p>` : null}
-${listsForm(preferences, token)}${pauseForm(preferences, token, services.clock.now())}${addressForm(token)}${dataForm(token)}`
+${is_suppressed ? html`<p class="wrong">No mail goes to this address at the moment: it was reported as spam, or its mailbox refused our mail. Write to ${contactOf(list)} to change that.</p>` : null}
+${listsForm(preferences, token)}${pauseForm(preferences, token, services.clock.now())}${is_suppressed ? null : addressForm(token)}${dataForm(token)}`
   return sendListPage(reply, { list, status: problem ? 422 : 200, title: `What you get: ${list.name}`, content })
 }
 
@@ -120,19 +146,20 @@ function pauseForm(preferences: Preferences, token: string, now: Date): Html {
   const until = pausedUntil(preferences, now)
   const action = `/preferences/${token}/pause`
   if (until)
-    return html`<h2>Paused</h2><p>You stay subscribed, and get nothing before ${dateOf(until)}.</p>
-<form method="post" action="${action}"><input type="hidden" name="days" value="0"><button class="quiet">Go on now</button></form>`
+    return html`<section class="part"><h2>Paused</h2><p>You stay subscribed, and get nothing before ${dateOf(until)}.</p>
+<form method="post" action="${action}"><input type="hidden" name="days" value="0"><button class="quiet">Go on now</button></form></section>`
   const choices = pauseDays.map((days) => html`<option value="${days}">${days} days</option>`)
-  return html`<h2>Take a break</h2><form method="post" action="${action}"><p><label for="days">You stay subscribed, and get nothing for</label><select id="days" name="days">${choices}</select></p>
-<button class="quiet">Pause</button></form>`
+  return html`<section class="part"><h2>Take a break</h2><form method="post" action="${action}"><label for="days">You stay subscribed, and get nothing for</label>
+<div class="inline"><select id="days" name="days">${choices}</select><button class="quiet">Pause</button></div></form></section>`
 }
 
 const addressForm = (token: string): Html =>
-  html`<h2>Another address</h2><form method="post" action="/preferences/${token}/address"><p><label for="email">Send it all to</label><input type="text" id="email" name="email" inputmode="email" autocomplete="email" autocapitalize="off" spellcheck="false" maxlength="320" required></p>
-<button class="quiet">Change my address</button></form>`
+  html`<section class="part"><h2>Another address</h2><form method="post" action="/preferences/${token}/address"><label for="email">Send it all to</label>
+<div class="inline"><input type="text" id="email" name="email" inputmode="email" autocomplete="email" autocapitalize="off" spellcheck="false" maxlength="320" required><button class="quiet">Change my address</button></div></form>
+<p class="fine">We ask both mailboxes, first the one that you have now. You cannot read that one any more? Then subscribe with the new address.</p></section>`
 
 const dataForm = (token: string): Html =>
-  html`<h2>Your data</h2><p>See, download or delete what is known of you here. For that we send a link of its own to your mailbox.</p>
-<form method="post" action="/preferences/${token}/data"><button class="quiet">Send me the link</button></form>`
+  html`<section class="part"><h2>Your data</h2><p>See, download or delete what is known of you here. For that we send a link of its own to your mailbox.</p>
+<form method="post" action="/preferences/${token}/data"><button class="quiet">Send me the link</button></form></section>`
 
 export const unknownLink = html`<h1>This link is not valid</h1><p>It may have been cut off on its way, or you are not on the list any more. Copy the whole link from the mail, or use the one in a newer mail.</p>`

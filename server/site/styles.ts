@@ -37,7 +37,7 @@ th{font-size:.85rem;color:var(--soft);white-space:nowrap}
 td,th{text-align:left;padding:.55rem .8rem .55rem 0;border-bottom:1px solid var(--line)}
 td form{display:inline-flex;gap:.5rem;align-items:center;margin:.15rem .4rem .15rem 0}
 @media(max-width:40rem){
-main,main:has(>nav){margin:0;min-height:100vh;padding:1.4rem;border:0;border-radius:0}
+main,main:has(>nav){margin:0;min-height:100vh;padding:2.5rem 1.4rem 1.4rem;border:0;border-radius:0}
 thead{display:none}tr{display:block;padding:.6rem 0;border-bottom:1px solid var(--line)}td{display:block;padding:.15rem 0;border:0}
 td[data-label]::before{content:attr(data-label) ': ';color:var(--soft);font-size:.92rem}
 }`

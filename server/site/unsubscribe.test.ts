@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { startApp } from '../../tests/support/posthaste.ts'
 import { newSentPost, suppressionsOf } from '../../tests/support/recipients.ts'
 import { assertCounts } from '../../tests/support/subscribers.ts'
+import { until } from '../../tests/support/until.ts'
 import { capturedFor, newVisitor } from '../../tests/support/visitor.ts'
 import { formatDeliveryToken } from '../base/delivery-token.ts'
 import { newId } from '../base/ids.ts'
@@ -126,6 +127,26 @@ test('who was removed, or whose list is gone, is told that nothing more comes', 
   assert.equal(answer.status, 200)
   assert.match(await answer.text(), /gets no more of this list/)
   assert.deepEqual(await project.events(), [])
+})
+
+test('who was erased is shown no address', async () => {
+  const { project, list, first } = await newSentPost(app)
+  const { body: people } = await project.get(`/lists/${list.id}/subscribers`)
+  const { body: subscriber } = await project.get(`/lists/${list.id}/subscribers/${people[0].id}`)
+  assert.equal(subscriber.email, first.email)
+  const { body: contacts } = await project.get('/contacts')
+  assert.equal((await project.delete(`/contacts/${contacts[0].id}`)).status, 204)
+  const { database } = app.services
+  await until(
+    'the ledger to forget them',
+    () => database.first`
+    select 1 from deliveries where project_id = ${project.id} and email = 'erased@erased.invalid'`,
+  )
+  for (const method of ['GET', 'POST']) {
+    const page = await (await fetch(`${app.url}/u/${first.tokens.unsubscribe}`, { method })).text()
+    assert.match(page, /You get no more of <strong>News<\/strong>/)
+    assert.ok(!page.includes('erased.invalid'))
+  }
 })
 
 test('a link from before a merge works after it', async () => {

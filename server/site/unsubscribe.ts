@@ -73,7 +73,7 @@ async function show(services: Services, reply: FastifyReply, shown: Shown): Prom
   if (!leaving) return sendPage(reply, 404, 'Link not valid', unknownLink)
   const { list, subscriber } = leaving
   if (!list || !subscriber) return sendListPage(reply, { list, title: 'Unsubscribed', content: left(leaving) })
-  const preferences = preferencesUrl(services, subscriber)
+  const preferences = leaving.has_moved ? null : preferencesUrl(services, subscriber)
   if (subscriber.status !== 'unsubscribed') {
     const content = (shown.isBack ? back : staying)(leaving, preferences)
     return sendListPage(reply, { list, title: `${shown.isBack ? 'Welcome back' : 'Unsubscribe'}: ${list.name}`, content })
@@ -82,25 +82,25 @@ async function show(services: Services, reply: FastifyReply, shown: Shown): Prom
   const content = html`${left(leaving)}
 ${isUndone ? html`<form method="post" action="/u/${shown.token}/undo"><button class="quiet">Subscribe me again</button></form>` : html`<p>To come back, subscribe once more.</p>`}
 ${shown.hasSaidWhy ? html`<p class="done" role="status">Thank you: we have told them.</p>` : whyForm(shown.token)}
-<p><a href="${preferences}">Other lists, and your data</a></p>`
+${preferences && html`<p class="part"><a href="${preferences}">Other lists, and your data</a></p>`}`
   return sendListPage(reply, { list, title: 'Unsubscribed', content })
 }
 
 const nameOf = ({ list }: Leaving): Html => (list ? html`<strong>${list.name}</strong>` : html`this list`)
 const left = (leaving: Leaving): Html =>
-  html`<h1>You are unsubscribed</h1><p><strong>${leaving.email}</strong> gets no more of ${nameOf(leaving)}.</p>`
-const back = (leaving: Leaving, preferences: string): Html =>
-  html`<h1>Welcome back</h1><p><strong>${leaving.email}</strong> gets ${nameOf(leaving)} as before.</p><p><a href="${preferences}">Choose what you get</a></p>`
-const staying = (leaving: Leaving, preferences: string): Html =>
+  html`<h1>You are unsubscribed</h1><p>${leaving.email === null ? 'You get' : html`<strong>${leaving.email}</strong> gets`} no more of ${nameOf(leaving)}.</p>`
+const back = (leaving: Leaving, preferences: string | null): Html =>
+  html`<h1>Welcome back</h1><p><strong>${leaving.email}</strong> gets ${nameOf(leaving)} as before.</p>${preferences && html`<p><a href="${preferences}">Choose what you get</a></p>`}`
+const staying = (leaving: Leaving, preferences: string | null): Html =>
   html`<h1>Unsubscribe</h1><p>Press the button, and <strong>${leaving.email}</strong> gets no more of ${nameOf(leaving)}.</p>
 <form method="post"><input type="hidden" name="List-Unsubscribe" value="One-Click"><button>Unsubscribe me</button></form>
-<p>Or <a href="${preferences}">choose what you get</a>: other lists, a pause, another address.</p>
-<p class="soft">You want to stay? Close the page: without the button, nothing happens.</p>`
+${preferences && html`<p>Or <a href="${preferences}">choose what you get</a>: other lists, a pause, another address.</p>`}
+<p class="fine">You want to stay? Close the page: without the button, nothing happens.</p>`
 
 const whyForm = (token: string): Html =>
-  html`<form method="post" action="/u/${token}/reason"><fieldset><legend>Why, if you like to say?</legend>
+  html`<section class="part"><form method="post" action="/u/${token}/reason"><fieldset><legend>Why, if you like to say?</legend>
 ${reasons.map((reason) => html`<label class="choice"><input type="radio" name="reason" value="${reason}"> ${reason}</label>`)}
-<label for="words">In your own words</label><input type="text" id="words" name="words" maxlength="${maxWords}" autocomplete="off"></fieldset>
-<button>Send</button></form>`
+</fieldset><label for="words">In your own words</label>
+<div class="inline"><input type="text" id="words" name="words" maxlength="${maxWords}" autocomplete="off"><button class="quiet">Send</button></div></form></section>`
 
 const unknownLink = html`<h1>This link is not valid</h1><p>It may have been cut off on its way, or come from a preview. Copy the whole link from the mail, or use the link in a newer one.</p>`

@@ -33,7 +33,7 @@ test('joining through the page, confirming, seeing where one stands, and leaving
   assert.deepEqual((await list.standings())[ann], ['waiting', 2])
   const page = await confirmByMail(app, ann)
   const status = /href="([^"]+\/w\/[^"]+)"/.exec(page)?.[1] as string
-  assert.deepEqual(await list.project.events(), ['subscriber.confirmed'])
+  assert.deepEqual(await list.project.events(), ['contact.updated', 'subscriber.confirmed'])
 
   const look = async (method = 'GET') => {
     const response = await fetch(status, { method })
@@ -69,6 +69,21 @@ test('the page says the same of who is on the list already; the mail says what i
     [pending, active, suppressed].map((email) => sent.filter((one) => one === email).length),
     [2, 2, 0],
   )
+})
+
+test('the answer takes its time, whoever it is about: nobody learns by it who is on the list', async () => {
+  const list = await newWaitlist(app)
+  const [known, suppressed] = [newPerson(), newPerson()]
+  await list.join(known)
+  await list.project.post('/suppressions', { email: suppressed })
+  const path = `/s/${list.subdomain}/join`
+  const shown = stampIn((await newVisitor(app.url).get(path)).html)
+  app.clock.advance(3_000)
+  for (const email of [known, suppressed, newPerson()]) {
+    const began = performance.now()
+    assert.match((await newVisitor(app.url).post(path, { email, shown })).html, /Look into your mailbox/)
+    assert.ok(performance.now() - began >= 145, 'it is answered at once')
+  }
 })
 
 test('the page says of how many have confirmed: an address that somebody types in changes nothing there', async () => {

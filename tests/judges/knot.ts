@@ -44,6 +44,7 @@ export async function startKnot(): Promise<Knot> {
       () => false,
     )
   await until('knot to serve its zone', isReady).catch((error: Error) => {
+    child.kill('SIGKILL')
     throw new Error(`${error.message}\n${log.join('')}`)
   })
   const edit = async (...words: string[]) => {

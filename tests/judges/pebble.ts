@@ -61,6 +61,7 @@ export async function startPebble({ httpPort, dnsServer, refusedNonces = 5 }: Se
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => logs.push(text))
   const log = () => logs.join('')
   await until('pebble listens', () => fetchText(`https://localhost:${port}/dir`).then(Boolean, () => false)).catch((error: Error) => {
+    child.kill('SIGKILL')
     throw new Error(`${error.message}\n${log()}`)
   })
   return {

@@ -18,6 +18,7 @@ export const someFrame: PostFrame = {
   urls: {
     unsubscribe: 'https://posthaste.test/u/{token}',
     one_click: 'https://posthaste.test/u/{token}',
+    preferences: 'https://posthaste.test/preferences/{token}',
     click: 'https://posthaste.test/c/{token}/{link}',
     open: 'https://posthaste.test/o/{token}.gif',
   },

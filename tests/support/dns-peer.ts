@@ -15,6 +15,8 @@ export interface DnsName {
   ttl?: number
   /** Replies by UDP break off: it has to be asked by TCP. */
   isLong?: boolean
+  /** How replies by UDP repeat the question, if not as it was asked. */
+  repeats?: 'nothing' | 'in small letters'
   /** What has it has nothing else. The answer holds the whole chain, as that of a resolver does. */
   CNAME?: string
   /** In place of any answer. */
@@ -26,7 +28,7 @@ export interface DnsPeer {
   address: string
   /** May be changed at any time. */
   names: Record<string, DnsName>
-  /** "MX example.test", in order. */
+  /** "MX example.test", in order and in small letters. */
   asked: string[]
   close(): Promise<void>
 }
@@ -91,7 +93,7 @@ function answerTo(query: Buffer, { names, asked }: DnsPeer, by: 'udp' | 'tcp'): 
   const { name, end } = nameAt(query, 12)
   const number = query.readUInt16BE(end)
   const type = number === cname ? 'CNAME' : (Object.keys(types) as RecordType[]).find((known) => types[known] === number)
-  asked.push(`${type ?? number} ${name}`)
+  asked.push(`${type ?? number} ${name.toLowerCase()}`)
   const known = names[name.toLowerCase()]
   if (known?.fails === 'silence') return null
   const isCut = known?.isLong === true && by === 'udp'
@@ -101,9 +103,11 @@ function answerTo(query: Buffer, { names, asked }: DnsPeer, by: 'udp' | 'tcp'): 
   query.copy(header, 0, 0, 2)
   // A response, recursion desired and available.
   header.writeUInt16BE(0x8180 | (isCut ? 0x0200 : 0) | code, 2)
-  header.writeUInt16BE(1, 4)
+  const repeats = by === 'udp' ? known?.repeats : undefined
+  header.writeUInt16BE(repeats === 'nothing' ? 0 : 1, 4)
   header.writeUInt16BE(records.length, 6)
-  return Buffer.concat([header, query.subarray(12, end + 4), ...records])
+  const question = [repeats ? nameBytes(name.toLowerCase()) : query.subarray(12, end), query.subarray(end, end + 4)]
+  return Buffer.concat([header, ...(repeats === 'nothing' ? [] : question), ...records])
 }
 
 function nameAt(bytes: Buffer, start: number): { name: string; end: number } {

@@ -99,6 +99,9 @@ export const hostilePosts: readonly string[] = [
   `<p style="color:red/*">x</p><p style="color:blue*/">y</p>`,
   `<p style="font-size:99999px;line-height:99999px;width:99999px;padding:99999px">large</p>`,
   `<p style="float:left;cursor:none;opacity:0;content:'x';filter:url(#x)">x</p>`,
+  `<p style="font-family:Arial,\r\n sans-serif">x</p><style>.crlf{font-family:Arial,\r\nserif}</style><p class="crlf">y</p>`,
+  `<p style="font-family:'a\nb'">x</p>`,
+  `<p style="height:9e5px;font-size:9e9px">large</p><p style="font-size:+999px">large</p><table cellpadding=99999><tr><td>x</table>`,
   // What no parser agrees on.
   `<p title="a\u0000b" \u0000onclick=${run}>x</p>`,
   `<a href="https://ok.example/"onclick=${run}>x</a>`,

@@ -150,6 +150,8 @@ const special: Record<string, object | ((fixtures: Fixtures) => object)> = {
   'contact_groups.create': () => ({ name: `Example ${++number}` }),
   'contact_groups.update': () => ({ name: `Example ${++number}` }),
   'emails.send': (fixtures) => ({ from: fixtures.mailbox_address, text: 'Hello' }),
+  // Another each time: of one that is in use, a second list gets a refusal.
+  'site_domains.connect': () => ({ domain: `site-${++number}.example.org` }),
   'tokens.create': { scope: 'read' },
   'waitlists.invite': { all: true },
   'waitlists.join': () => ({ email: `example-${++number}@example.org` }),
@@ -164,6 +166,7 @@ const refusedExamples: Record<string, number> = {
   'agents.complete': 400,
   'posts.cancel': 422,
   'posts.reject': 422,
+  'posts.unpublish': 422,
   'posts.pause': 422,
   'posts.resume': 422,
   'posts.abort': 422,

@@ -56,6 +56,12 @@ function structuralFaults() {
     if (all(selector).length !== 1) faults.push(`${all(selector).length} × ${selector}`)
   const ids = all('[id]').map(({ id }) => id)
   for (const id of ids) if (ids.indexOf(id) !== ids.lastIndexOf(id)) faults.push(`id ${id} twice`)
+  // WCAG 2.2, 2.5.8; links within sentences are excepted.
+  for (const target of all('button, .button, input:not([type=hidden]), select, nav a, footer li a')) {
+    const { width, height } = target.getBoundingClientRect()
+    if (target.checkVisibility() && Math.min(width, height) < (target.type === 'checkbox' || target.type === 'radio' ? 16 : 24))
+      faults.push(`too small to press: ${target.outerHTML}`)
+  }
   for (const image of all('img')) if (!image.hasAttribute('alt')) faults.push('a picture without alt')
   for (const link of all('a[href], button'))
     if (!link.textContent.trim() && !link.getAttribute('aria-label')) faults.push(`nothing to read: ${link.outerHTML}`)

@@ -12,9 +12,10 @@ export async function mailTo(peer: SmtpPeer, address: string): Promise<Email & {
   return { ...(await PostalMime.parse(message.raw)), message }
 }
 
-/** The link that a person would press in a mail that has one. */
+/** The link that a person would press in a mail that has one, beside that to their preferences. */
 export function linkIn(mail: Email): string {
-  const links = new Set(`${mail.text} ${mail.html}`.match(/https?:\/\/[\w.:/%?=&-]+/g))
+  const all = `${mail.text} ${mail.html}`.match(/https?:\/\/[\w.:/%?=&-]+/g) ?? []
+  const links = new Set(all.filter((link) => !link.includes('/preferences/')))
   if (links.size !== 1) throw new Error(`The mail has not one link but ${links.size}: ${[...links].join(' ')}`)
   return [...links][0] as string
 }

@@ -77,6 +77,15 @@ export async function verifySender(dns: DnsPeer, list: SenderList): Promise<DnsR
   return records
 }
 
+/** From verified to lost, as it happens: the records are gone, and three checks over a day miss them. */
+export async function loseSender(app: TestApp, dns: DnsPeer, records: DnsRecord[]): Promise<void> {
+  for (const { name } of records) delete dns.names[name]
+  for (const hours of [6, 1, 24]) {
+    app.clock.advance(hours * hourMs)
+    await runDue(app)
+  }
+}
+
 /** What the scheduler does every minute. */
 export const runDue = (app: TestApp): Promise<void> => checkDueDomains.run(app.services, {})
 

@@ -27,11 +27,13 @@ create unique index sender_domains_verified on sender_domains (domain) where sta
 create index sender_domains_due on sender_domains (next_check_at);
 
 alter table lists add column sender_local_part text, add column sender_domain text;
--- Whether a domain has mailboxes.
-create index mailboxes_domain on mailboxes (project_id, split_part(address_key, '@', 2)) where deleted_at is null;
+-- Which mailboxes a domain has. By the address that they were made with: one at a domain that has become another project's has a key that
+-- nobody asks for.
+create index mailboxes_domain on mailboxes (split_part(address, '@', 2), project_id) where deleted_at is null;
 create index lists_sender_domain on lists (project_id, sender_domain) where sender_domain is not null;
 
--- A key waits (`pending`) until its record is seen in DNS.
+-- A key waits (`pending`) until its record is seen in DNS. One of a project's own domain that has ever signed says since when.
+alter table dkim_keys add column activated_at timestamptz;
 alter table dkim_keys drop constraint dkim_keys_status_check;
 alter table dkim_keys add constraint dkim_keys_status_check check (status in ('pending', 'active', 'retired'));
 create unique index dkim_keys_pending on dkim_keys (project_id, domain, algorithm) where status = 'pending';

@@ -41,6 +41,8 @@ create table certificates (
   -- Orders in a row that came to nothing, and when the last few did.
   failures integer not null default 0,
   failed_at timestamptz[] not null default '{}',
+  -- When the last few orders were placed, whatever became of them.
+  begun_at timestamptz[] not null default '{}',
   -- Attempts in a row that say nothing about the host.
   troubles integer not null default 0,
   problem text,
@@ -52,6 +54,16 @@ create table certificates (
 );
 create index certificates_due on certificates (due_at);
 create index certificates_of_project on certificates (project_id);
+
+-- New certificates of the last week for sites below our own host: authorities bound them for a whole domain. Whoever deletes what they
+-- ordered has used their share all the same, so this outlives lists and projects.
+create table subdomain_orders (
+  host text not null,
+  -- The person whose projects and agents have one share.
+  person_id uuid not null,
+  ordered_at timestamptz not null
+);
+create index subdomain_orders_by_time on subdomain_orders (ordered_at);
 
 -- What any process answers at /.well-known/acme-challenge/{token}.
 create table acme_challenges (

@@ -7,7 +7,7 @@ import { threadMs } from '../../base/thread-time.ts'
 import type { Database } from '../../database/database.ts'
 import { type CompiledParts, type CompiledPost, type FilledPost, openPost, type Recipient } from '../../mail/compile/index.ts'
 import { UnfitMail } from '../put-together.ts'
-import type { Signers } from '../signing-keys.ts'
+import { isFromOwnDomain, type Signers } from '../signing-keys.ts'
 import type { Envelope } from '../transports/index.ts'
 import type { Breaker } from './breaker.ts'
 import type { BroadcastKey, BroadcastSource, Claimed } from './broadcast.ts'
@@ -34,6 +34,8 @@ interface Prepared {
   source: BroadcastSource
   compiled: CompiledPost
   domain: string
+  /** The project's, which signs for itself. */
+  isOwnDomain: boolean
   /** In letters, for the memory that it takes. */
   size: number
   watch: FillWatch
@@ -92,7 +94,7 @@ export function createRenderer({ database, secrets, signers, breaker, log, room 
     async render(delivery) {
       const ready = await prepared.of(delivery)
       while (rest || room.isFull) await (rest ?? room.untilLess())
-      const { source, compiled, domain } = ready
+      const { source, compiled, domain, isOwnDomain } = ready
       const tokens = formatDeliveryTokens(secrets, { kind: 'delivery', project_id: delivery.project_id, id: delivery.id })
       const message_id = `${formatId('dlv', delivery.id)}@${source.frame.message_id_domain}`
       const { email, name, contact } = delivery
@@ -100,7 +102,7 @@ export function createRenderer({ database, secrets, signers, breaker, log, room 
       const forget = room.hold(message.length)
       try {
         // Asked for each message, and remembered there for a minute: a broadcast may outlive a key.
-        const signer = await signers.signerFor(domain)
+        const signer = await signers.signerFor({ project_id: isOwnDomain ? delivery.project_id : null, domain })
         const signature = signer ? [await signer.sign(headers, body, { isRelaxed: true })] : []
         return {
           envelope: { from: compiled.returnPath({ tokens }), to: delivery.email },
@@ -164,7 +166,8 @@ async function prepare(database: Database, { project_id, id }: BroadcastKey): Pr
   const { source, compiled } = row
   const size = [compiled.subject, compiled.html, compiled.text].reduce((sum, part) => sum + (part ? lettersOf(part) : 0), 0)
   const domain = source.frame.from.address.split('@').at(-1) as string
-  return { source, compiled: openPost(compiled, source.post, source.frame), domain, size, watch: new FillWatch() }
+  const isOwnDomain = isFromOwnDomain(domain, source.frame.mail.return_path)
+  return { source, compiled: openPost(compiled, source.post, source.frame), domain, isOwnDomain, size, watch: new FillWatch() }
 }
 
 const lettersOf = (part: CompiledParts['text']): number =>

@@ -34,6 +34,8 @@ const thingsOfLists = [
   sql`list_days`,
   sql`list_activity`,
   sql`list_activity_hours`,
+  sql`site_domains`,
+  sql`site_hosts`,
 ]
 
 /** What belongs to a list goes where the list went. Their keys begin with the list's, so nothing can clash. */

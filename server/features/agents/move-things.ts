@@ -54,6 +54,8 @@ export const tablesOfProject: Record<string, 'moves' | 'joins' | 'stays'> = {
   webhook_queues: 'moves',
   webhook_masses: 'moves',
   certificates: 'moves',
+  site_domains: 'moves',
+  site_hosts: 'moves',
   // Both sides may have a row of the same key.
   contacts: 'joins',
   project_counters: 'joins',

@@ -1,9 +1,19 @@
 import { type Acme, AcmeProblem } from '../../acme/index.ts'
 import { reasonOf } from '../../base/errors.ts'
 import type { Services } from '../../operations/context.ts'
-import { type CertificateRow, dayMs, laterBy, mostFailuresAnHour, nextTryAfterFailure, nextTryAfterTrouble } from './certificate.ts'
+import {
+  type CertificateRow,
+  dayMs,
+  hasJustBegun,
+  isRepeated,
+  laterBy,
+  mostFailuresAnHour,
+  nextTryAfterFailure,
+  nextTryAfterTrouble,
+  orderAfter,
+} from './certificate.ts'
 import { setAccountUrl } from './certificate-queries.ts'
-import { type Change, OrderFailed } from './steps.ts'
+import { type Change, clockDiffers, OrderFailed } from './steps.ts'
 
 interface Trouble {
   acme: Acme
@@ -18,12 +28,19 @@ const noOrder = { step: 'idle', ordered: null, order_key: null } as const satisf
 export const isRunOut = ({ ordered }: CertificateRow, now: Date): boolean => ordered !== null && new Date(ordered.expires_at) <= now
 
 /** Nobody has failed: the owner did not get to it. The next order has another value for the TXT record. */
-export const afterRunOut = ({ problem }: CertificateRow, now: Date): Change => ({ ...noOrder, step_since: now, due_at: now, problem })
+export function afterRunOut(row: CertificateRow, now: Date): Change {
+  if (hasJustBegun(row, now)) throw new OrderFailed(`The order was over as soon as it was placed: ${clockDiffers(now)}`)
+  return { ...noOrder, step_since: now, due_at: orderAfter(row, now), problem: row.problem }
+}
 
 /** What becomes of an order whose step did not go well: the host's fault, and the next one waits; or nobody's, and the step is taken again. */
 export async function afterError(services: Services, trouble: Trouble): Promise<Change> {
-  const { error, row } = trouble
-  const isFailure = error instanceof OrderFailed || (error instanceof AcmeProblem && !error.isPassing && !isLost(error, row))
+  const { error, row, now, acme } = trouble
+  if (error instanceof AcmeProblem && error.type === 'accountDoesNotExist')
+    await setAccountUrl(services.database, { directory: acme.directoryUrl, url: null })
+  // Who forgets the second order as well has another reason.
+  const isForgotten = error instanceof AcmeProblem && isLost(error, row) && !(row.step !== 'idle' && isRepeated(row, now))
+  const isFailure = error instanceof OrderFailed || (error instanceof AcmeProblem && !error.isPassing && !isForgotten)
   return isFailure ? afterFailure(services, trouble) : afterPassing(services, trouble)
 }
 
@@ -37,7 +54,7 @@ function afterFailure({ log }: Services, { row, error, now }: Trouble): Change {
   return { ...noOrder, step_since: now, due_at, failures, failed_at, troubles: 0, problem }
 }
 
-async function afterPassing({ log, database }: Services, { acme, row, error, now }: Trouble): Promise<Change> {
+function afterPassing({ log }: Services, { row, error, now }: Trouble): Change {
   const troubles = row.troubles + 1
   const told = error instanceof AcmeProblem ? error : null
   const waitMs = told && askedToWaitMs(told)
@@ -45,7 +62,6 @@ async function afterPassing({ log, database }: Services, { acme, row, error, now
   const due_at = held_until ?? nextTryAfterTrouble(troubles, now)
   const reason = reasonOf(error)
   log.warn({ host: row.host, step: row.step, troubles, reason, next_try_at: due_at }, 'a step of an order is taken again later')
-  if (told?.type === 'accountDoesNotExist') await setAccountUrl(database, { directory: acme.directoryUrl, url: null })
   // What went wrong on our side is for the log alone.
   const problem = told
     ? `The certificate authority cannot help right now, and is asked again by itself: ${reason}`

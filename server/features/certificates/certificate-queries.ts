@@ -1,4 +1,4 @@
-import type { ProjectId } from '../../base/ids.ts'
+import type { ProjectId, UserId } from '../../base/ids.ts'
 import type { Database, Queryable, Transaction } from '../../database/database.ts'
 import type { CertificateRow, ChallengeKind } from './certificate.ts'
 
@@ -23,17 +23,51 @@ export const upsertCertificate = (tx: Transaction, { project_id, host, target, c
   where (certificates.project_id, certificates.target, certificates.challenges)
     is distinct from (excluded.project_id, excluded.target, excluded.challenges)`
 
-/** What is there already stays as it is. */
-export const insertWanted = (tx: Transaction, { project_id, host, target, challenges }: WantedCertificate) => tx.run`
-  insert into certificates (host, project_id, target, challenges, step_since, due_at, created_at)
-  values (${host}, ${project_id}, ${target}, ${challenges}, ${tx.now}, ${tx.now}, ${tx.now}) on conflict (host) do nothing`
+/** An order that is proved by a TXT record, for somebody else: they were told its value. */
+export const deleteToldOrder = (tx: Transaction, { project_id, host }: CertificateKey) => tx.run`
+  delete from certificates
+  where host = ${host} and project_id is distinct from ${project_id} and chain is null and 'dns-01' = any(challenges)`
 
-/** Of names that end so, how many were ordered lately. */
-export const countYoungBelow = async (tx: Transaction, { suffix, since }: { suffix: string; since: Date }): Promise<number> =>
-  (
-    await tx.first<{ count: number }>`
-    select count(*) as count from certificates where created_at > ${since} and right(host, length(${suffix}::text)) = ${suffix}`
-  )?.count ?? 0
+export const isCertificateOfOther = async (db: Queryable, { project_id, host }: CertificateKey): Promise<boolean> =>
+  (await db.first`select 1 from certificates where host = ${host} and project_id is distinct from ${project_id}`) !== null
+
+/** What is there already stays as it is. */
+export const insertWanted = async (tx: Transaction, { project_id, host, target, challenges }: WantedCertificate): Promise<boolean> =>
+  (await tx.run`
+    insert into certificates (host, project_id, target, challenges, step_since, due_at, created_at)
+    values (${host}, ${project_id}, ${target}, ${challenges}, ${tx.now}, ${tx.now}, ${tx.now}) on conflict (host) do nothing`) > 0
+
+interface Share {
+  person_id: UserId
+  /** Who runs this installation. */
+  is_operator: boolean
+  ordered: number
+  ordered_by_all: number
+}
+
+/** What the person whose project this is has ordered below our own host; an agent is its human's. */
+export const findShare = (db: Queryable, { project_id, since }: { project_id: ProjectId; since: Date }) => db.first<Share>`
+  select person.id as person_id,
+    person.id = (select p.owner_id from instance i join projects p on p.id = i.owner_project_id) as is_operator,
+    (select count(*) from subdomain_orders where ordered_at > ${since} and person_id = person.id) as ordered,
+    (select count(*) from subdomain_orders where ordered_at > ${since}) as ordered_by_all
+  from (select coalesce(u.parent_id, u.id) as id from projects p join users u on u.id = p.owner_id where p.id = ${project_id}) person`
+
+export const insertSubdomainOrder = (tx: Transaction, { host, person_id }: { host: string; person_id: UserId }) => tx.run`
+  insert into subdomain_orders (host, person_id, ordered_at) values (${host}, ${person_id}, ${tx.now})`
+
+export const deleteSubdomainOrders = (tx: Transaction, { before }: { before: Date }) => tx.run`
+  delete from subdomain_orders where ordered_at <= ${before}`
+
+export interface Progress {
+  is_issued: boolean
+  failures: number
+  due_at: Date
+}
+
+/** By host alone, as a handshake names it. */
+export const findProgress = (db: Queryable, host: string) => db.first<Progress>`
+  select chain is not null as is_issued, failures, due_at from certificates where host = ${host}`
 
 export const findRow = (db: Queryable, { project_id, host }: CertificateKey) => db.first<CertificateRow>`
   select * from certificates where host = ${host} and project_id is not distinct from ${project_id}`
@@ -75,8 +109,8 @@ export const saveTurn = async (tx: Transaction, row: CertificateRow, owner: stri
       private_key = ${row.private_key}, chain = ${row.chain}, not_before = ${row.not_before}, not_after = ${row.not_after},
       issued_at = ${row.issued_at}, renew_at = ${row.renew_at}, step = ${row.step}, step_since = ${row.step_since},
       ordered = ${row.ordered === null ? null : JSON.stringify(row.ordered)}, order_key = ${row.order_key}, due_at = ${row.due_at},
-      held_until = ${row.held_until}, failures = ${row.failures}, failed_at = ${row.failed_at}, troubles = ${row.troubles},
-      problem = ${row.problem}, warnings = ${row.warnings}, lease_owner = null, leased_until = null
+      held_until = ${row.held_until}, failures = ${row.failures}, failed_at = ${row.failed_at}, begun_at = ${row.begun_at},
+      troubles = ${row.troubles}, problem = ${row.problem}, warnings = ${row.warnings}, lease_owner = null, leased_until = null
     where host = ${row.host} and lease_owner = ${owner}`) > 0
 
 /** For who stops in the middle of it: another may take it at once. */

@@ -23,6 +23,8 @@ export interface OpenOrder {
   http?: { url: string; token: string }
   dns?: { url: string; value: string }
   certificate?: string
+  /** How often it had to go back to an earlier step. */
+  turns?: number
 }
 
 export interface CertificateRow {
@@ -44,6 +46,7 @@ export interface CertificateRow {
   held_until: Date | null
   failures: number
   failed_at: Date[]
+  begun_at: Date[]
   troubles: number
   problem: string | null
   warnings: number
@@ -90,6 +93,10 @@ export const dayMs = 24 * hourMs
 const retryMs = [hourMs, 4 * hourMs, dayMs]
 /** Let's Encrypt refuses a host for an hour after five failed checks; other authorities are no more patient. */
 export const mostFailuresAnHour = 5
+/** Whatever the reason: the whole installation shares what the authority gives to one account. */
+export const mostOrdersAnHour = 5
+/** An order that ends sooner than this has ended by our clock alone. */
+const shortestOrderMs = 10 * minuteMs
 
 export const laterBy = (now: Date, ms: number): Date => new Date(now.getTime() + ms)
 
@@ -108,11 +115,36 @@ export function nextLook(since: Date, now: Date): Date {
 
 /** When the owner who presses "check" gets another try; five failures an hour are the bound for them as well. */
 export function earliestTry({ failed_at, held_until }: Pick<CertificateRow, 'failed_at' | 'held_until'>, now: Date): Date {
-  const lately = failed_at.filter((at) => now.getTime() - at.getTime() < hourMs).sort((a, b) => a.getTime() - b.getTime())
-  const first = lately.length >= mostFailuresAnHour ? lately.at(-mostFailuresAnHour) : undefined
-  const allowed = first ? laterBy(first, hourMs) : now
+  const allowed = whenFewerThan(mostFailuresAnHour, failed_at, now)
   return held_until !== null && held_until > allowed ? held_until : allowed
 }
+
+/** When another order may be placed, whoever asks and whatever went wrong: the bound that no step and no bug gets past. */
+export const earliestOrder = ({ begun_at }: Pick<CertificateRow, 'begun_at'>, now: Date): Date =>
+  whenFewerThan(mostOrdersAnHour, begun_at, now)
+
+function whenFewerThan(most: number, times: Date[], now: Date): Date {
+  const lately = within(hourMs, times, now).sort((a, b) => a.getTime() - b.getTime())
+  const first = lately.length >= most ? lately.at(-most) : undefined
+  return first ? laterBy(first, hourMs) : now
+}
+
+/** A time to come was written by a clock that was wrong, and counts for nothing. */
+const within = (ms: number, times: Date[], now: Date): Date[] => times.filter((at) => at <= now && now.getTime() - at.getTime() < ms)
+
+/** When the next order follows by itself on one that has run out: an hour after that was placed, or now. */
+export const orderAfter = ({ begun_at }: Pick<CertificateRow, 'begun_at'>, now: Date): Date => {
+  const [last] = within(hourMs, begun_at.slice(-1), now)
+  return last ? laterBy(last, hourMs) : now
+}
+
+/** Whether the order under way was placed a moment ago. */
+export const hasJustBegun = ({ begun_at }: Pick<CertificateRow, 'begun_at'>, now: Date): boolean =>
+  within(shortestOrderMs, begun_at.slice(-1), now).length > 0
+
+/** Whether the order under way is not the first attempt of late. */
+export const isRepeated = ({ begun_at, failures }: Pick<CertificateRow, 'begun_at' | 'failures'>, now: Date): boolean =>
+  failures > 0 || within(dayMs, begun_at, now).length > 1
 
 /** Two thirds of its life, less a little that chance decides, so that certificates of one day do not all come back on one day. */
 export function renewalTime({ not_before, not_after }: { not_before: Date; not_after: Date }, chance: number): Date {
@@ -125,16 +157,21 @@ interface Window {
   end: Date
 }
 
-/** RFC 9773 section 4.2: some time in the window, chosen once. What the authority says never leads past five sixths of its life. */
+/**
+ * RFC 9773 section 4.2: some time in the window, chosen once. What the authority says never leads past five sixths of its life, nor to a new
+ * one on the day it was issued.
+ */
 export function renewalTimeWithin(
   { start, end }: Window,
-  row: { not_before: Date; not_after: Date; renew_at: Date },
+  row: { not_before: Date; not_after: Date; issued_at: Date; renew_at: Date },
   chance: number,
 ): Date {
-  const latest = row.not_before.getTime() + (row.not_after.getTime() - row.not_before.getTime()) * (5 / 6)
+  const lifeMs = row.not_after.getTime() - row.not_before.getTime()
+  const latest = row.not_before.getTime() + lifeMs * (5 / 6)
+  const soonest = row.issued_at.getTime() + Math.min(dayMs, lifeMs / 3)
   const isChosen = row.renew_at >= start && row.renew_at <= end
   const chosen = isChosen ? row.renew_at.getTime() : start.getTime() + (end.getTime() - start.getTime()) * chance
-  return new Date(Math.min(chosen, latest))
+  return new Date(Math.min(Math.max(chosen, soonest), latest))
 }
 
 /** How many times the owner should have been told by now: when a sixth of its life is left, and when a thirtieth is. */

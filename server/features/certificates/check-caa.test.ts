@@ -19,6 +19,13 @@ const cases: { what: string; zone: Record<string, string[] | 'SERVFAIL'>; says: 
     zone: { 'www.shop.example': ['0 issue digicert.com'] },
     says: /^The CAA record “0 issue "digicert\.com"” at www\.shop\.example does not let letsencrypt\.org issue a certificate\. Add a CAA record at www\.shop\.example: 0 issue "letsencrypt\.org"\.$/,
   },
+  { what: 'bytes that nobody can keep', zone: { 'www.shop.example': ['0 issue x\0y'] }, says: /^The CAA record “0 issue "x y"” at/ },
+  { what: 'such bytes in a tag', zone: { 'www.shop.example': ['128 t\0g x'] }, says: /^The CAA record “128 t g "x"” at/ },
+  {
+    what: 'very many',
+    zone: { 'www.shop.example': Array.from({ length: 200 }, (_, number) => `0 issue ca${number}.example`) },
+    says: /^The CAA record “0 issue "ca0\.example"”, “0 issue "ca1\.example"”, “0 issue "ca2\.example"” and 197 more at/,
+  },
   { what: 'nobody', zone: { 'www.shop.example': ['0 issue ;'] }, says: /“0 issue ";"”/ },
   { what: 'another above', zone: { 'shop.example': ['0 issue digicert.com'] }, says: / at shop\.example / },
   {

@@ -1,5 +1,4 @@
-import type { CaaProperty, Dns } from '../../dns/index.ts'
-import { isFound } from '../../dns/index.ts'
+import { type CaaProperty, type Dns, isFound, shown } from '../../dns/index.ts'
 
 /**
  * RFC 8659: who may issue for a host is said by the CAA records at the nearest name above it that has any. Answers which record forbids our
@@ -14,10 +13,11 @@ export async function caaProblem(dns: Pick<Dns, 'caa'>, host: string, identities
   const [wanted] = identities
   const remedy = `Add a CAA record at ${relevant.name}: 0 issue "${wanted}".`
   if (unknown)
-    return `The CAA record “${shown(unknown)}” at ${relevant.name} forbids certificates, because nobody knows what it means. Remove it.`
+    return `The CAA record ${shownRecord(unknown)} at ${relevant.name} forbids certificates, because nobody knows what it means. Remove it.`
   const issuers = relevant.records.filter(({ tag }) => tag.toLowerCase() === 'issue')
   if (issuers.length === 0 || issuers.some(({ value }) => identities.includes(issuerIn(value)))) return null
-  return `The CAA record ${issuers.map((record) => `“${shown(record)}”`).join(', ')} at ${relevant.name} does not let ${wanted} issue a certificate. ${remedy}`
+  const more = issuers.length > mostShown ? ` and ${issuers.length - mostShown} more` : ''
+  return `The CAA record ${issuers.slice(0, mostShown).map(shownRecord).join(', ')}${more} at ${relevant.name} does not let ${wanted} issue a certificate. ${remedy}`
 }
 
 const knownTags = new Set(['issue', 'issuewild', 'iodef', 'issuemail', 'issuevmc', 'contactemail', 'contactphone'])
@@ -35,4 +35,5 @@ async function relevantRecords(dns: Pick<Dns, 'caa'>, host: string): Promise<{ n
 /** What follows the semicolon are parameters, such as the account that alone may order. */
 const issuerIn = (value: string): string => (value.split(';')[0] ?? '').trim().toLowerCase()
 
-const shown = ({ critical, tag, value }: CaaProperty): string => `${critical ? 128 : 0} ${tag} "${value.slice(0, 200)}"`
+const mostShown = 3
+const shownRecord = ({ critical, tag, value }: CaaProperty): string => shown(`${critical ? 128 : 0} ${tag} "${value}"`)

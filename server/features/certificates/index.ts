@@ -1,5 +1,11 @@
 export type { CertificateView, ChallengeKind } from './certificate.ts'
-export { type CertificateKey, findChallenge, moveCertificates, type WantedCertificate } from './certificate-queries.ts'
+export {
+  type CertificateKey,
+  findChallenge,
+  isCertificateOfOther,
+  moveCertificates,
+  type WantedCertificate,
+} from './certificate-queries.ts'
 export { checkCertificate, findCertificate, forgetCertificate, orderCertificate } from './order-certificate.ts'
 export { ownHosts } from './own-hosts.ts'
 export { createServedCertificates, type ServedCertificates } from './served-certificates.ts'

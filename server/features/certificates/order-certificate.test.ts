@@ -82,6 +82,10 @@ test('by a TXT record: the value stays while the order does, and either proof wi
   await check(host)
   await node().step()
   assert.match((await view(host))?.problem ?? '', /The TXT record at _acme-challenge\.name\d+\.example\.com has another value/)
+  dns.names[`_acme-challenge.${host}`] = { TXT: ['a\0b'] }
+  await check(host)
+  await node().step()
+  assert.match((await view(host))?.problem ?? '', /has another value: “a b”\.$/, 'bytes that cannot be kept are told of, too')
   dns.names[`_acme-challenge.${host}`] = { TXT: ['something else', second?.txt?.value ?? ''] }
   await check(host)
   await drive(host, isIssued)

@@ -4,6 +4,7 @@ import { type CertificateView, earliestTry, viewOf } from './certificate.ts'
 import {
   type CertificateKey,
   deleteCertificate,
+  deleteToldOrder,
   findRow,
   setDue,
   upsertCertificate,
@@ -12,10 +13,13 @@ import {
 
 /**
  * From now on the host has a certificate, as soon as it can be had, and it is renewed for as long as it is not forgotten. The caller has
- * made sure that the project may have the host. Asked again, nothing happens but that what is different counts from the next step on.
+ * made sure that the project may have the host: from another project it takes what is there, but no order whose TXT value was told there.
+ * Asked again, nothing happens but that what is different counts from the next step on.
  */
 export async function orderCertificate(tx: Transaction, wanted: WantedCertificate): Promise<void> {
-  await upsertCertificate(tx, { ...wanted, host: wanted.host.toLowerCase() })
+  const key = { ...wanted, host: wanted.host.toLowerCase() }
+  await deleteToldOrder(tx, key)
+  await upsertCertificate(tx, key)
   tx.afterCommit(() => wake('certificates'))
 }
 

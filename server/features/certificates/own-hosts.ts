@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { type Config, isLocalUrl } from '../../base/config.ts'
 import type { Services } from '../../operations/context.ts'
 import { deleteOtherOwn, upsertCertificate } from './certificate-queries.ts'
+import { checkCertificate } from './order-certificate.ts'
 
 /** Null for an address that no authority certifies, or that is not served over TLS. */
 function secureHostOf(url: string): string | null {
@@ -19,11 +20,14 @@ export const ownHosts = ({ PUBLIC_URL, API_URL, AUTH_URL, MCP_URL }: Config): st
   ...new Set([PUBLIC_URL, API_URL, AUTH_URL, MCP_URL].map(secureHostOf).filter((host) => host !== null)),
 ]
 
-/** They get certificates without anybody asking; those that the settings do not name any more lose theirs. */
+/** They get certificates without anybody asking; those that the settings do not name any more lose theirs. A start is as good as a "check". */
 export async function keepOwnHosts({ database, config }: Pick<Services, 'database' | 'config'>): Promise<void> {
   const hosts = ownHosts(config)
   await database.transaction(async (tx) => {
     await deleteOtherOwn(tx, hosts)
-    for (const host of hosts) await upsertCertificate(tx, { project_id: null, host, target: null, challenges: ['http-01'] })
+    for (const host of hosts) {
+      await upsertCertificate(tx, { project_id: null, host, target: null, challenges: ['http-01'] })
+      await checkCertificate(tx, { project_id: null, host })
+    }
   })
 }

@@ -1,4 +1,4 @@
-import { type Dns, isFound } from '../../dns/index.ts'
+import { type Dns, isFound, shown } from '../../dns/index.ts'
 
 /** Whether the authority would find what it is told to look for; if not, why, in words for the owner. */
 export type Readiness = { isReady: true } | { isReady: false; reason: string }
@@ -26,5 +26,5 @@ export async function hasChallengeRecord(dns: Dns, host: string, value: string):
   if ('trouble' in answer) return notYet(`DNS cannot say what is at ${name}: ${answer.trouble}.`)
   if (!isFound(answer)) return notYet(`There is no TXT record at ${name} yet.`)
   if (answer.found.includes(value)) return ready
-  return notYet(`The TXT record at ${name} has another value: “${answer.found[0]?.slice(0, 100)}”.`)
+  return notYet(`The TXT record at ${name} has another value: ${shown(answer.found[0] ?? '')}.`)
 }

@@ -36,12 +36,15 @@ test('a certificate is renewed when two thirds of its life are over, however lon
 })
 
 test('a window of the authority counts, is chosen from once, and never leads too close to the end', () => {
-  const row = { not_before: new Date(0), not_after: new Date(90 * dayMs), renew_at: new Date(60 * dayMs) }
+  const row = { not_before: new Date(0), not_after: new Date(90 * dayMs), issued_at: new Date(0), renew_at: new Date(60 * dayMs) }
   const window = { start: new Date(10 * dayMs), end: new Date(12 * dayMs) }
   assert.equal(renewalTimeWithin(window, row, 0.5).getTime(), 11 * dayMs)
   assert.equal(renewalTimeWithin(window, { ...row, renew_at: new Date(10.5 * dayMs) }, 0.9).getTime(), 10.5 * dayMs)
   const late = { start: new Date(89 * dayMs), end: new Date(95 * dayMs) }
   assert.equal(renewalTimeWithin(late, row, 0.5).getTime(), 75 * dayMs)
+  const past = { start: new Date(-2 * dayMs), end: new Date(-dayMs) }
+  assert.equal(renewalTimeWithin(past, row, 0.5).getTime(), dayMs)
+  assert.equal(renewalTimeWithin(past, { ...row, not_after: new Date(1.5 * dayMs) }, 0.5).getTime(), dayMs / 2)
 })
 
 test('warnings are due when a sixth, and when a thirtieth of its life is left', () => {

@@ -15,7 +15,19 @@ import {
 } from '../../acme/index.ts'
 import type { Services } from '../../operations/context.ts'
 import { pemOf } from './account.ts'
-import { type CertificateRow, dayMs, laterBy, nextLook, type OpenOrder, renewalTime, renewalTimeWithin, type Step } from './certificate.ts'
+import {
+  type CertificateRow,
+  dayMs,
+  earliestOrder,
+  laterBy,
+  mostOrdersAnHour,
+  nextLook,
+  nextTryAfterTrouble,
+  type OpenOrder,
+  renewalTime,
+  renewalTimeWithin,
+  type Step,
+} from './certificate.ts'
 import { caaProblem } from './check-caa.ts'
 import { hasChallengeRecord, leadsHere, type Readiness } from './proof.ts'
 import { isDeserted } from './subdomains.ts'
@@ -46,6 +58,8 @@ const pollMs = 2_000
 const patienceMs = 30 * 60_000
 /** Where the authority does not say how long it keeps an order. */
 const orderMs = 7 * dayMs
+/** So often an order may go back to an earlier step. */
+const mostTurns = 5
 const renewalLookMs = { least: 60 * 60_000, most: dayMs }
 
 export const steps: Record<Step, (turn: Turn) => Promise<Change>> = {
@@ -60,13 +74,13 @@ export const steps: Record<Step, (turn: Turn) => Promise<Change>> = {
 
 /** The authority may want a certificate replaced earlier, or later, than we would. */
 async function askWhenToRenew({ acme, row, now }: Turn): Promise<Change> {
-  const { renew_at, not_before, not_after, chain } = row
-  if (renew_at === null || not_before === null || not_after === null || chain === null) return {}
+  const { renew_at, not_before, not_after, issued_at, chain } = row
+  if (renew_at === null || not_before === null || not_after === null || issued_at === null || chain === null) return {}
   const id = renewalId(chain)
   const told = id === null ? null : await acme.renewalInfo(id).catch(() => null) // two thirds of its life will do
   if (told === null) return { due_at: earlier(renew_at, laterBy(now, renewalLookMs.most)), troubles: 0 }
   const { suggestedWindow, retryAfterMs } = told
-  const chosen = renewalTimeWithin(suggestedWindow, { renew_at, not_before, not_after }, Math.random())
+  const chosen = renewalTimeWithin(suggestedWindow, { renew_at, not_before, not_after, issued_at }, Math.random())
   const waitMs = Math.min(Math.max(retryAfterMs ?? renewalLookMs.most / 4, renewalLookMs.least), renewalLookMs.most)
   return { renew_at: chosen, due_at: earlier(chosen, laterBy(now, waitMs)), troubles: 0 }
 }
@@ -74,6 +88,9 @@ async function askWhenToRenew({ acme, row, now }: Turn): Promise<Change> {
 async function beginOrder(turn: Turn): Promise<Change> {
   const { services, acme, row, now } = turn
   if (await isDeserted(services, row)) return { isUnwanted: true }
+  const allowed_at = earliestOrder(row, now)
+  if (allowed_at > now)
+    return { due_at: allowed_at, problem: row.problem ?? `${mostOrdersAnHour} orders within an hour: the next one waits.` }
   const { meta } = await acme.directory()
   const forbidden = await caaProblem(services.dns, row.host, meta?.caaIdentities ?? [])
   if (forbidden !== null) return waitForOwner(turn, forbidden)
@@ -89,7 +106,7 @@ async function beginOrder(turn: Turn): Promise<Change> {
   if (authorization === undefined) throw new AcmeProblem('malformedAnswer', 'The order has no authorisation')
   const expires_at = (order.expires ?? laterBy(now, orderMs)).toISOString()
   const ordered: OpenOrder = { url: order.url, authorization, finalize: order.finalize, expires_at }
-  return { ...at('ordered', now), ordered, order_key: null }
+  return { ...at('ordered', now), ordered, order_key: null, begun_at: [...row.begun_at, now].slice(-mostOrdersAnHour) }
 }
 
 async function placeOrder({ acme, account, row: { host, chain } }: Turn): Promise<Order & { url: string }> {
@@ -170,12 +187,12 @@ const keyFor = ({ services: { secrets }, row }: Turn): Pick<CertificateRow, 'ord
 })
 
 async function sendRequest(turn: Turn): Promise<Change> {
-  const { acme, account, row, now } = turn
+  const { acme, account, row } = turn
   try {
     return afterOrder(turn, await acme.finalize(await account(), orderOf(row).finalize, makeCsr(row.host, orderKey(turn))))
   } catch (error) {
     // Sent before, by somebody who did not live to see the answer; or too early. The order itself says which.
-    if (error instanceof AcmeProblem && error.type === 'orderNotReady') return at('issuing', now)
+    if (error instanceof AcmeProblem && error.type === 'orderNotReady') return goBack(turn, 'issuing')
     throw error
   }
 }
@@ -191,8 +208,8 @@ function afterOrder(turn: Turn, { status, certificate, error, retryAfterMs }: Or
   if (status === 'invalid')
     throw new OrderFailed(`The certificate authority says: ${plain(error?.detail ?? 'the order is not valid any more')}`)
   if (status === 'processing' && row.step !== 'issuing') return { ...at('issuing', now), due_at: laterBy(now, waitFor(retryAfterMs)) }
-  if (status === 'ready' && row.step === 'issuing') return at('finalizing', now)
-  if (status === 'pending') return at('ordered', now)
+  if (status === 'ready' && row.step === 'issuing') return goBack(turn, 'finalizing')
+  if (status === 'pending') return goBack(turn, 'ordered')
   return lookAgain(turn, retryAfterMs)
 }
 
@@ -202,6 +219,9 @@ async function download(turn: Turn): Promise<Change> {
   const text = await acme.certificate(await account(), orderOf(row).certificate ?? '')
   const { pem, not_before, not_after } = readChain(text, { host: row.host, key })
   const renew_at = renewalTime({ not_before, not_after }, Math.random())
+  // It would be renewed at once, and again: what is issued now is neither over nor old.
+  if (renew_at <= now)
+    throw new OrderFailed(`The certificate that came is good until ${not_after.toISOString().slice(0, 10)} only: ${clockDiffers(now)}`)
   return {
     ...at('idle', now),
     private_key: services.secrets.seal('certificate', row.host, pemOf(key)),
@@ -229,6 +249,20 @@ const at = (step: Step, now: Date): Change & Pick<CertificateRow, 'step'> => ({
   troubles: 0,
   problem: null,
 })
+
+/**
+ * What the authority says of an order and of its parts does not go together. After a crash that is so once; else it is believed more and more
+ * slowly, and not for ever.
+ */
+function goBack({ row, now }: Turn, step: Step): Change {
+  const ordered = orderOf(row)
+  const turns = (ordered.turns ?? 0) + 1
+  if (turns > mostTurns) throw new OrderFailed('The certificate authority says by turns that the order is ready and that it is not.')
+  return { ...at(step, now), due_at: turns === 1 ? now : nextTryAfterTrouble(turns, now), ordered: { ...ordered, turns } }
+}
+
+export const clockDiffers = (now: Date): string =>
+  `the clock of this machine says ${now.toISOString().slice(0, 16).replace('T', ' ')} UTC, and that of the certificate authority something else. Whoever runs this installation has to set it right.`
 
 const waitForOwner = ({ row, now }: Turn, problem: string): Change => ({ problem, due_at: nextLook(row.step_since, now), troubles: 0 })
 

@@ -182,3 +182,14 @@ test('with an order under way a host that passes to another project keeps it', a
   assert.equal(row.project_id, other.id)
   assert.equal(acme.orders.filter((one) => one.host === host).length, 1)
 })
+
+test('an order whose TXT value the former project was told does not pass on', async () => {
+  const host = `host${++count}.example.com`
+  await order(app, { project_id: project.id, host, target, challenges: ['dns-01'] })
+  const told = await drive(host, ({ step }) => step === 'proving')
+  const other = await app.newProject()
+  await order(app, { project_id: other.id, host, target, challenges: ['dns-01'] })
+  const row = await drive(host, ({ step }) => step === 'proving')
+  assert.equal(row.project_id, other.id)
+  assert.notEqual(row.ordered?.dns?.value, told.ordered?.dns?.value)
+})

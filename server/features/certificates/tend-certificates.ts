@@ -12,7 +12,7 @@ import { afterError, afterRunOut, isRunOut } from './after-trouble.ts'
 import type { CertificateRow } from './certificate.ts'
 import { claimDue, deleteCertificate, deleteChallenges, insertChallenge, releaseTurn, saveTurn } from './certificate-queries.ts'
 import { keepOwnHosts } from './own-hosts.ts'
-import { steps } from './steps.ts'
+import { type Change, steps } from './steps.ts'
 import { warnOfExpiry } from './warn-of-expiry.ts'
 
 const letsEncrypt = 'https://acme-v02.api.letsencrypt.org/directory'
@@ -116,23 +116,35 @@ interface Leased {
 }
 
 async function takeTurn(services: Services, { acme, account, row, owner, isLeaving }: Leased): Promise<void> {
-  const { database, clock, log } = services
+  const { database, clock } = services
   const now = clock.now()
-  const change = await (isRunOut(row, now)
-    ? Promise.resolve(afterRunOut(row, now))
-    : steps[row.step]({ services, acme, account, row, now })
-  ).catch((error: unknown) => (isLeaving() ? null : afterError(services, { acme, row, error, now })))
+  const take = async () => (isRunOut(row, now) ? afterRunOut(row, now) : steps[row.step]({ services, acme, account, row, now }))
+  const change = await take().catch((error: unknown) => (isLeaving() ? null : afterError(services, { acme, row, error, now })))
   if (change === null) return void (await releaseTurn(database, row.host, owner))
+  await settle(services, { row, change, owner }).catch(async (error: unknown) => {
+    // The step was taken and could not be written down: it is not taken again each time the lease is over, but later and later.
+    const later = await afterError(services, { acme, row, error, now })
+    await settle(services, { row, change: { ...later, begun_at: change.begun_at ?? row.begun_at }, owner })
+  })
+}
+
+interface Taken {
+  row: CertificateRow
+  change: Change
+  owner: string
+}
+
+async function settle(services: Services, { row, change, owner }: Taken): Promise<void> {
   const { challenge, isUnwanted, ...changed } = change
   const after: CertificateRow = { ...row, ...changed }
-  await database.transaction(async (tx) => {
+  await services.database.transaction(async (tx) => {
     if (isUnwanted) return void (await deleteCertificate(tx, row))
     const warnings = await warnOfExpiry(services, tx, after)
     if (!(await saveTurn(tx, { ...after, warnings }, owner))) return
     if (challenge) await insertChallenge(tx, { ...challenge, host: row.host })
     else if (!['proving', 'checking'].includes(after.step)) await deleteChallenges(tx, row.host)
     if (after.issued_at === row.issued_at) return
-    log.info({ host: row.host, not_after: after.not_after }, 'a certificate was issued')
+    services.log.info({ host: row.host, not_after: after.not_after }, 'a certificate was issued')
     tx.afterCommit(() => wake('certificates', row.host))
   })
 }

@@ -34,6 +34,17 @@ export async function enrichContact(tx: Transaction, project_id: ProjectId, know
   return contact
 }
 
+/** The contact behind an address that a stranger typed. What they say of somebody names nobody: whoever it is confirms first. */
+export async function meetByForm(tx: Transaction, project_id: ProjectId, { email: typed }: KnownOfContact): Promise<ContactRow> {
+  const { address: email, key: email_key } = typed
+  const existing = await lockContactByEmail(tx, project_id, email_key)
+  if (existing) return existing
+  const made = await insertContact(tx, { project_id, email, email_key, name: null })
+  if (!made) return meetByForm(tx, project_id, { email: typed }) // somebody else met them between our look and our insert
+  await publish(tx, project_id, 'contact.created', contactEventData(made))
+  return made
+}
+
 /** Each request is bounded, and so must be what they add up to: it is stored, and copied into every event of the contact. */
 function refuseTooMuch({ labels, metadata }: ContactRow): void {
   if (labels.length > maxLabels) throw invalid('tags', `would give this contact more than ${maxLabels} labels`)
@@ -49,6 +60,15 @@ const merge = (contact: ContactRow, known: KnownOfContact): ContactRow => ({
   labels: [...new Set([...contact.labels, ...(known.tags ?? [])])],
   metadata: { ...contact.metadata, ...known.metadata },
 })
+
+/** The name that somebody has on a list, for a contact that has none. */
+export async function nameContact(
+  tx: Transaction,
+  subscriber: { project_id: ProjectId; contact_id: ContactId; name: string | null },
+): Promise<void> {
+  const { project_id, contact_id, name } = subscriber
+  if (name !== null && (await lockContact(tx, project_id, contact_id))?.name === null) await renameContact(tx, project_id, contact_id, name)
+}
 
 /** A name changed on one list is the person's name. */
 export async function renameContact(tx: Transaction, project_id: ProjectId, id: ContactId, name: string | null): Promise<void> {

@@ -18,7 +18,7 @@ export const contactOperations: Operation[] = [
 export { changeContactCount } from './contact-counter.ts'
 export { pageGroupContacts } from './contact-page-queries.ts'
 export { findContact, lockContact, lockContactByEmail } from './contact-queries.ts'
-export { enrichContact, type KnownOfContact, renameContact } from './enrich-contact.ts'
+export { enrichContact, type KnownOfContact, meetByForm, nameContact, renameContact } from './enrich-contact.ts'
 export { meetAgent } from './meet-agent.ts'
 export { findContactsByAddress, type Heard, type Met, meetPeople, noteWriting } from './meet-people.ts'
 export { repairContacts } from './repair-contacts.ts'

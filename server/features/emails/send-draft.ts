@@ -113,7 +113,7 @@ async function sendAndSettle(context: Context, { mailbox, returnHost, email: boo
   const { secrets, config } = context
   const { project_id, id } = booked
   const returnPath = returnPathOf({ secrets, mailDomain: config.MAIL_DOMAIN, returnHost }, { kind: 'email', project_id, id })
-  const outcome = await sendNow(context, mailOf(mailbox, booked), returnPath)
+  const outcome = await sendNow(context, mailOf(mailbox, booked), { project_id, returnPath })
   if (outcome.kind !== 'delivered') {
     const isRepeatable = context.request.idempotency_key !== null
     throw refused(outcome, await settleUnsent(context, { email: booked, outcome, isRepeatable }))

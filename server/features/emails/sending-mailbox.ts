@@ -2,7 +2,7 @@ import { ApiError, invalid } from '../../base/errors.ts'
 import type { MailboxId } from '../../base/ids.ts'
 import { oneForEach } from '../../base/one-for-each.ts'
 import { together } from '../../base/together.ts'
-import { type Database, isConnectionLoss } from '../../database/database.ts'
+import { type Database, isConnectionLoss, type Queryable } from '../../database/database.ts'
 import { returnHostOf } from '../../mail/verp.ts'
 import type { Caller, Context } from '../../operations/context.ts'
 import { findMailbox, findOwnDomain, isOwnDomain, type MailboxRow } from '../mailboxes/index.ts'
@@ -28,22 +28,30 @@ export async function findSendingMailbox(
   return { ...sender, ...(await wayBackOf(context, sender.mailbox, 'from')) }
 }
 
+type WayBack = Pick<Draft, 'return_host'>
+
 /** What bounces come back to, of a mailbox at a domain of the project's own; such a one sends while that is verified. */
 export async function wayBackOf(
-  { config, database, caller }: Pick<Context, 'config' | 'database' | 'caller'>,
-  { address }: MailboxRow,
+  context: Pick<Context, 'config' | 'database'>,
+  mailbox: Pick<MailboxRow, 'project_id' | 'address'>,
   field: string,
-): Promise<Pick<Draft, 'return_host'>> {
+): Promise<WayBack> {
+  const way = await findWayBack(context, context.database, mailbox)
+  if ('problem' in way) throw invalid(field, `${way.problem}. GET /lists/{listId}/sender tells why`)
+  return way
+}
+
+/** The same for who asks by mail, with the reason where there is none. */
+export async function findWayBack(
+  { config }: Pick<Context, 'config'>,
+  db: Queryable,
+  { project_id, address }: Pick<MailboxRow, 'project_id' | 'address'>,
+): Promise<WayBack | { problem: string }> {
   const domain = address.slice(address.lastIndexOf('@') + 1)
-  if (isOwnDomain(config, domain)) return {}
-  const own = await findOwnDomain(database, caller.project_id, domain)
+  const own = isOwnDomain(config, domain) ? null : await findOwnDomain(db, project_id, domain)
   if (!own) return {}
-  if (!own.is_verified)
-    throw invalid(
-      field,
-      `is at ${domain}, which is not verified now: receivers would take the mail for forged. GET /lists/{listId}/sender tells why`,
-    )
-  return { return_host: returnHostOf(domain) }
+  if (own.is_verified) return { return_host: returnHostOf(domain) }
+  return { problem: `is at ${domain}, which is not verified now: receivers would take the mail for forged` }
 }
 
 async function findById({ database, caller }: Context, id: MailboxId): Promise<Pick<Draft, keyof Sender> | null> {

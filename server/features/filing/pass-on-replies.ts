@@ -7,10 +7,10 @@ import type { OutgoingAttachment } from '../../mail/compose.ts'
 import { bodiesOf } from '../../mail/inbound/packed-mail.ts'
 import type { Services } from '../../operations/context.ts'
 import { findContactsByAddress } from '../contacts/index.ts'
-import { isMessageId, shortened, threadHeaders } from '../emails/index.ts'
+import { findWayBack, isMessageId, shortened, threadHeaders } from '../emails/index.ts'
 import type { Places } from './file-messages.ts'
 import { loopHeader } from './forward-mail.ts'
-import { bookCopy, type Carried } from './outgoing-copy.ts'
+import { bookCopy, type Carried, type Permission } from './outgoing-copy.ts'
 import { findAnswered, insertPassedOn, markAnswered } from './proxy-queries.ts'
 import type { OwnersReply } from './route-mail.ts'
 import { tellOwner } from './tell-owner.ts'
@@ -45,8 +45,8 @@ async function passOn(services: Pick<Services, 'config'>, tx: Transaction, { rep
   const answered = await findAnswered(tx, { project_id, mailbox_id, names })
   const [contact] = await findContactsByAddress(tx, [{ project_id, email_key: to.outside_key }])
   const contact_id = contact?.id ?? null
-  const outgoing = answerOf(reply, place, carried.get(mail)?.parts ?? [])
-  const permission = await bookCopy(services, tx, { project_id, to_key: to.outside_key })
+  const { permission, return_host } = await mayPassOn(services, tx, reply)
+  const outgoing = { ...answerOf(reply, place, carried.get(mail)?.parts ?? []), ...(return_host === undefined ? {} : { return_host }) }
   const message = permission.isAllowed ? { project_id, id, kind: 'proxy_reply', isSecret: true, mail: outgoing } : null
   // As the sender of queued messages calls it.
   const message_id = message && `${formatId('msg', await enqueueMessage(tx, message))}@${services.config.MAIL_DOMAIN}`
@@ -79,6 +79,18 @@ async function passOn(services: Pick<Services, 'config'>, tx: Transaction, { rep
   const sent = { from: mailbox.address, to: to.outside, subject: outgoing.subject, tag: null, metadata: {} }
   const email = { ...sent, id, status: 'sent' as const, provider_message_id: message_id, reason: null, created_at: tx.now }
   await publish(tx, project_id, 'email.sent', { email_id: id, mailbox_id, contact_id, ...sent, ...nobody, message_id, email })
+}
+
+/** From a domain of the project's own only while that is verified: what is not its own now would be somebody else's mail. */
+async function mayPassOn(
+  services: Pick<Services, 'config'>,
+  tx: Transaction,
+  { mailbox, to }: OwnersReply,
+): Promise<{ permission: Permission; return_host?: string | undefined }> {
+  const way = await findWayBack(services, tx, mailbox)
+  if ('problem' in way) return { permission: { isAllowed: false, reason: `The mailbox ${way.problem}` } }
+  const permission = await bookCopy(services, tx, { project_id: mailbox.project_id, to_key: to.outside_key })
+  return { permission, return_host: way.return_host }
 }
 
 /** Where the owner's own message is kept: one for each e-mail that was made of it, and removed with that. */

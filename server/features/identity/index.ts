@@ -26,6 +26,6 @@ export {
   insertUser,
   type UserRow,
 } from './identity-queries.ts'
-export { type Notice, sendNotice } from './notice.ts'
+export { type Notice, notifyOwner, sendNotice } from './notice.ts'
 export { findOrCreatePerson, freeSlug, mayComeIn, type Person } from './people.ts'
 export { isSignInLink, makeSignInLink, pruneSignInLinks, takeSignInLink } from './sign-in-link.ts'

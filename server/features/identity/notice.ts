@@ -1,8 +1,9 @@
 import { html } from '../../base/html.ts'
+import type { ProjectId } from '../../base/ids.ts'
 import type { Transaction } from '../../database/database.ts'
-import { enqueueMessage } from '../../delivery/enqueue.ts'
+import { countMessages, enqueueMessage } from '../../delivery/enqueue.ts'
 import type { Services } from '../../operations/context.ts'
-import { findInstance } from './identity-queries.ts'
+import { findInstance, findOwnerAddress } from './identity-queries.ts'
 
 export interface Notice {
   /** What the ledger calls it: `sign_in_code`, `invite`. */
@@ -32,6 +33,23 @@ export async function sendNotice({ config }: Pick<Services, 'config'>, tx: Trans
       headers: { 'Auto-Submitted': 'auto-generated' },
     },
   })
+}
+
+/** A zone that comes and goes by the hour is told of a few times. */
+const maxPerDay = 10
+const dayMs = 86_400_000
+
+/** To whoever owns a project, when something happens by itself. Nobody hears of an agent that nobody has claimed, and nobody too often. */
+export async function notifyOwner(
+  services: Pick<Services, 'config'>,
+  tx: Transaction,
+  { project_id, ...notice }: Omit<Notice, 'to'> & { project_id: ProjectId },
+): Promise<void> {
+  const owner = await findOwnerAddress(tx, project_id)
+  if (!owner?.email || owner.email_key === null) return
+  const since = new Date(tx.now.getTime() - dayMs)
+  if ((await countMessages(tx, { kind: notice.kind, since, recipient_key: owner.email_key })) >= maxPerDay) return
+  await sendNotice(services, tx, { ...notice, to: owner.email })
 }
 
 const asText = (part: Notice['parts'][number]): string =>

@@ -16,6 +16,7 @@ export {
   findListOfAnyProject,
   findListType,
   holdList,
+  holdSender,
   type ListKey,
   listExists,
   listsOfSender,
@@ -24,3 +25,4 @@ export {
 } from './list-queries.ts'
 export { purgeList } from './purge-list.ts'
 export { repairCounters } from './repair-counters.ts'
+export { canonicalUrl, defaultSiteUrl } from './site-url.ts'

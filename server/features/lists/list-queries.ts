@@ -11,13 +11,14 @@ export interface ListKey {
 
 /** Counts come from the counters, never from the subscribers: they cost the same at a thousand and at a million. */
 const columns = sql`
-  l.*, m.address as mailbox_address, d.status as sender_domain_status, d.verified_at as sender_verified_at,
+  l.*, m.address as mailbox_address, d.status as sender_domain_status, d.verified_at as sender_verified_at, s.domain as site_domain,
   (select w.started_at from warm_ups w where w.project_id = l.project_id
     and w.domain = case when d.status = 'verified' then d.domain else substring(m.address_key from '[^@]+$') end) as warming_since,
   (select coalesce(sum(c.active), 0)::bigint from list_counters c where c.project_id = l.project_id and c.list_id = l.id) as subscriber_count`
 const fromLists = sql`
   from lists l join mailboxes m on m.project_id = l.project_id and m.id = l.mailbox_id
-  left join sender_domains d on d.project_id = l.project_id and d.domain = l.sender_domain`
+  left join sender_domains d on d.project_id = l.project_id and d.domain = l.sender_domain
+  left join site_domains s on s.project_id = l.project_id and s.list_id = l.id and s.status = 'active'`
 
 /** Another project's list is not found, never forbidden: the tenant is part of the key. */
 export const findList = (db: Queryable, key: ListKey) => db.first<ListRow>`
@@ -48,6 +49,11 @@ export const findListBySubdomain = (db: Queryable, subdomain: string) => db.firs
 export const holdList = async (tx: Transaction, key: ListKey): Promise<boolean> =>
   (await tx.first`select 1 from lists where project_id = ${key.project_id} and id = ${key.list_id} and deleted_at is null for share`) !==
   null
+
+/** What it sends from stays as it is until the transaction ends: whoever finds the domain lost waits, and then finds what was begun. */
+export const holdSender = (tx: Transaction, key: ListKey) => tx.run`
+  select 1 from lists l join sender_domains d on d.project_id = l.project_id and d.domain = l.sender_domain
+  where l.project_id = ${key.project_id} and l.id = ${key.list_id} for share of d`
 
 /** What waits on a list. Only posts that wait are looked at, each kind by an index that holds no others. */
 const signals = sql`
@@ -129,5 +135,8 @@ export const saveSender = (
 export const listsOfSender = (db: Queryable, project_id: ProjectId, domain: string) => db.many<ListRow>`
   select ${columns} ${fromLists} where l.project_id = ${project_id} and l.sender_domain = ${domain} and l.deleted_at is null order by l.id`
 
+/** The domain that it sends from is looked at next, and goes if nobody else needs it. */
 export const markListDeleted = (tx: Transaction, key: ListKey) => tx.run`
-  update lists set deleted_at = ${tx.now} where project_id = ${key.project_id} and id = ${key.list_id}`
+  with gone as (
+    update lists set deleted_at = ${tx.now} where project_id = ${key.project_id} and id = ${key.list_id} returning project_id, sender_domain)
+  update sender_domains d set next_check_at = ${tx.now} from gone where d.project_id = gone.project_id and d.domain = gone.sender_domain`

@@ -26,6 +26,8 @@ export interface ListRow {
   sender_domain_status: 'pending' | 'verified' | 'failed' | null
   /** When that domain was verified; kept after its records were lost. */
   sender_verified_at: Date | null
+  /** The domain that its site is live at, if it has one of its own. */
+  site_domain: string | null
   reply_to: string | null
   confirmation_message: string | null
   postal_address: string | null

@@ -3,7 +3,15 @@ import { removeDeliveries } from '../../delivery/control.ts'
 import { defineJob } from '../../jobs/jobs.ts'
 import { releaseUnused, untilLetGo } from '../usage/index.ts'
 import type { ListKey } from './list-queries.ts'
-import { abortBroadcastsOf, broadcastsOf, removeBroadcast, removeRest, removeSubscribers, removeWaitlistEntries } from './purge-queries.ts'
+import {
+  abortBroadcastsOf,
+  broadcastsOf,
+  removeBroadcast,
+  removeRest,
+  removeSiteDomain,
+  removeSubscribers,
+  removeWaitlistEntries,
+} from './purge-queries.ts'
 
 const chunk = 10_000
 
@@ -11,6 +19,7 @@ const chunk = 10_000
 export const purgeList = defineJob<ListKey>({
   name: 'lists.purge',
   async run({ database }, key) {
+    await removeSiteDomain(database, key)
     await inChunks(() => removeSubscribers(database, key, chunk))
     await inChunks(() => removeWaitlistEntries(database, key, chunk))
     await purgeBroadcasts(database, key)

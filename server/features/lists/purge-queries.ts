@@ -29,6 +29,16 @@ export async function removeBroadcast(db: Queryable, { project_id, id }: Broadca
   await db.run`delete from broadcasts where project_id = ${project_id} and id = ${id}`
 }
 
+/** The domain of its site: whoever connects it next gets a certificate of theirs. */
+export async function removeSiteDomain(db: Queryable, { project_id, list_id }: ListKey): Promise<void> {
+  await db.run`
+    delete from certificates c using site_domains d
+    where d.project_id = ${project_id} and d.list_id = ${list_id} and c.project_id = d.project_id and c.host in (d.domain, 'www.' || d.domain)
+      and not exists (select 1 from site_hosts h where h.host = c.host and h.list_id <> d.list_id)`
+  await db.run`delete from site_hosts where project_id = ${project_id} and list_id = ${list_id}`
+  await db.run`delete from site_domains where project_id = ${project_id} and list_id = ${list_id}`
+}
+
 /** Its posts, its unsent messages, its counters, its feed and its line. */
 export async function removeRest(db: Queryable, { project_id, list_id }: ListKey): Promise<void> {
   await db.run`delete from posts where project_id = ${project_id} and list_id = ${list_id}`

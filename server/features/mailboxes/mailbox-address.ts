@@ -5,7 +5,7 @@ import { reservedNames } from '../../base/slug.ts'
 import type { Transaction } from '../../database/database.ts'
 import type { Context } from '../../operations/context.ts'
 import type { NewMailbox } from './mailbox.ts'
-import { isAddressUsed, isOwnersProject, isVerifiedDomain, lockName } from './mailbox-queries.ts'
+import { holdVerifiedDomain, isAddressUsed, isOwnersProject, lockName } from './mailbox-queries.ts'
 import { makeNumberedName, makeReadableName } from './readable-name.ts'
 
 type Settings = Pick<Config, 'MAIL_DOMAIN'>
@@ -33,7 +33,7 @@ export async function takeAddress(config: Settings, tx: Transaction, { project_i
   const at = key.lastIndexOf('@')
   const [local, domain] = [key.slice(0, at), key.slice(at + 1)]
   const isTheirs = !isOwnDomain(config, domain)
-  if (isTheirs && !(await isVerifiedDomain(tx, project_id, domain)))
+  if (isTheirs && !(await holdVerifiedDomain(tx, project_id, domain)))
     throw invalid('address', `must end with @${config.MAIL_DOMAIN}, or with a domain that is verified as a list’s sender`)
   if (local.includes('+')) throw invalid('address', 'must not have a +: mail to name+anything comes to name anyway')
   if (!localForm.test(local))
@@ -49,7 +49,7 @@ export async function takeAddress(config: Settings, tx: Transaction, { project_i
 /** A readable address that nobody has. */
 export async function makeAddress({ config, caller }: Context, tx: Transaction, wantedDomain?: string): Promise<string> {
   const domain = wantedDomain?.toLowerCase() ?? config.MAIL_DOMAIN
-  if (!isOwnDomain(config, domain) && !(await isVerifiedDomain(tx, caller.project_id, domain)))
+  if (!isOwnDomain(config, domain) && !(await holdVerifiedDomain(tx, caller.project_id, domain)))
     throw invalid('domain', `is no domain that mail comes here for. Leave it out to get an address at ${config.MAIL_DOMAIN}`)
   const name = await freeReadableName(tx, async (wanted) => !(await isAddressUsed(tx, `${wanted}@${domain}`, caller.project_id)))
   return `${name}@${domain}`

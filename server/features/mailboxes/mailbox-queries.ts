@@ -67,7 +67,8 @@ export const lockName = (tx: Transaction, name: string) => holdName(tx, `list na
 
 /**
  * By a mailbox, or by somebody who signs in with it or is invited by it: who had that mailbox would get their codes, and those for
- * `name+anything`. Or it was another project's until lately, and mail for them still comes.
+ * `name+anything`. Or it was another project's until lately, and mail for them still comes; but at a domain that the project has now, that
+ * mail is its own.
  */
 export const isAddressUsed = async (tx: Transaction, address_key: string, project_id: ProjectId | null): Promise<boolean> =>
   (await tx.first`
@@ -76,11 +77,14 @@ export const isAddressUsed = async (tx: Transaction, address_key: string, projec
     union all select 1 from users where email_key like '%+%' and regexp_replace(email_key, '[+].*@', '@') = ${address_key}
     union all select 1 from invites where status = 'pending' and regexp_replace(email_key, '[+].*@', '@') = ${address_key}
     union all select 1 from retired_addresses
-      where address_key = ${address_key} and kept_until > ${tx.now} and kept_for is distinct from ${project_id}`) !== null
+      where address_key = ${address_key} and kept_until > ${tx.now} and kept_for is distinct from ${project_id} and not exists (
+        select 1 from sender_domains
+        where project_id = ${project_id} and domain = split_part(${address_key}, '@', 2) and status = 'verified')`) !== null
 
-/** Whether the project has shown that a domain is theirs. */
-export const isVerifiedDomain = async (db: Queryable, project_id: ProjectId, domain: string): Promise<boolean> =>
-  (await db.first`select 1 from sender_domains where project_id = ${project_id} and domain = ${domain} and status = 'verified'`) !== null
+/** Whether the project has shown that a domain is theirs. It stays so until the transaction ends. */
+export const holdVerifiedDomain = async (tx: Transaction, project_id: ProjectId, domain: string): Promise<boolean> =>
+  (await tx.first`
+    select 1 from sender_domains where project_id = ${project_id} and domain = ${domain} and status = 'verified' for share`) !== null
 
 /**
  * Whether mail may go out in the name of an address that is not at MAIL_DOMAIN. A domain that nobody has set up here was MAIL_DOMAIN
@@ -115,7 +119,7 @@ export const untieMailboxes = (tx: Transaction, { project_id, list_id }: ListKey
 
 /**
  * They take no more mail, and keys that are bound to them end. Their addresses are no other project's for as long as mail for them may
- * still come.
+ * still come. A domain that they were at is looked at next, and goes if nobody else needs it.
  */
 const markDeleted = (tx: Transaction, which: Fragment) => tx.many<MailboxRow>`
   with gone as (
@@ -124,7 +128,10 @@ const markDeleted = (tx: Transaction, which: Fragment) => tx.many<MailboxRow>`
     insert into retired_addresses (address_key, kept_for, kept_until)
     select address_key, project_id, ${tx.now}::timestamptz + interval '90 days' from gone
     on conflict (address_key) do update set kept_for = excluded.kept_for, kept_until = excluded.kept_until),
-  ended as (delete from api_keys k using gone where k.project_id = gone.project_id and k.mailbox_id = gone.id)
+  ended as (delete from api_keys k using gone where k.project_id = gone.project_id and k.mailbox_id = gone.id),
+  looked_at as (
+    update sender_domains d set next_check_at = ${tx.now} from gone
+    where d.project_id = gone.project_id and d.domain = split_part(gone.address, '@', 2))
   select * from gone`
 
 export const markMailboxDeleted = async (tx: Transaction, project_id: ProjectId, id: MailboxId): Promise<MailboxRow | null> =>

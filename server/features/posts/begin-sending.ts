@@ -8,7 +8,7 @@ import { findList, isSenderLost, type ListRow } from '../lists/index.ts'
 import { countPaused } from '../subscribers/index.ts'
 import { postEventData, refuseEmpty, refuseUnless } from './post.ts'
 import { broadcastSourceOf, type CompiledIssue, type Issue, refuseChanged } from './post-frame.ts'
-import { countAgents, findPost, type PostKey, saveState } from './post-queries.ts'
+import { countAgents, findPost, type PostKey, saveSiteText, saveState } from './post-queries.ts'
 import { slugFor } from './slug.ts'
 
 export interface Sendable extends Issue {
@@ -60,9 +60,10 @@ export async function beginSending(
     needs_approval: false,
     broadcast_id,
     published_at: post.published_at ?? tx.now,
-    slug: await slugFor(tx, post),
+    slug: await slugFor(tx, post, compiled.site),
   }
   await saveState(tx, sending)
+  await saveSiteText(tx, post, compiled.site)
   await publish(tx, project_id, 'post.sent', postEventData({ ...sending, broadcast_status: 'sending', recipients }))
   return broadcast_id
 }

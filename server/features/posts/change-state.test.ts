@@ -42,6 +42,15 @@ const actions: Record<string, { event: string; from: Record<string, object> }> =
     event: 'post.updated',
     from: { draft: { status: 'published' }, 'to approve': { status: 'published', needs_approval: false } },
   },
+  unpublish: {
+    event: 'post.updated',
+    from: {
+      published: { status: 'draft', hidden_at: null },
+      sending: { status: 'draft', sending: true },
+      paused: { status: 'draft', sending: true },
+      sent: { status: 'sent' },
+    },
+  },
   pause: {
     event: 'post.paused',
     from: { sending: { status: 'draft', sending: true, broadcast: { status: 'paused', reason: 'Paused by hand', warm_up: null } } },

@@ -17,6 +17,7 @@ const emptyPost = {
   sending: false,
   scheduled_at: null,
   published_at: null,
+  hidden_at: null,
   slug: null,
   likes: 0,
   body_html: null,

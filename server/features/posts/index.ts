@@ -17,6 +17,7 @@ import { retryDeliveries } from './retry-deliveries.ts'
 import { schedulePost } from './schedule-post.ts'
 import { sendPost } from './send-post.ts'
 import { testPost } from './test-post.ts'
+import { unpublishPost } from './unpublish-post.ts'
 import { updatePost } from './update-post.ts'
 
 export const postOperations: Operation[] = [
@@ -30,6 +31,7 @@ export const postOperations: Operation[] = [
   cancelPost,
   rejectPost,
   publishPost,
+  unpublishPost,
   duplicatePost,
   previewPost,
   testPost,
@@ -41,11 +43,12 @@ export const postOperations: Operation[] = [
   retryDeliveries,
 ]
 
+export { describeByTitle, describePost } from './describe-post.ts'
 export { draftByMail, type MailedPost } from './draft-by-mail.ts'
 export { lookAfterBroadcasts, startLookingAfterBroadcasts } from './look-after-broadcasts.ts'
 export { PostParams, type PostRow, postEventData } from './post.ts'
 export { type Approval, findApproval } from './post-approval.ts'
 export { broadcastSourceOf, frameOf, postSourceOf } from './post-frame.ts'
-export { findPost, findPostHeads, keyOf, type PostKey } from './post-queries.ts'
+export { findPost, findPostHeads, keyOf, type PostKey, type SiteText, saveSiteText } from './post-queries.ts'
 export { sendDuePosts, startDuePosts } from './send-due-posts.ts'
 export { rejectPost, sendPost }

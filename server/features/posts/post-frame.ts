@@ -12,9 +12,10 @@ import {
   TemplateError,
 } from '../../mail/compile/index.ts'
 import type { Services } from '../../operations/context.ts'
-import { type ListRow, senderOf } from '../lists/index.ts'
+import { canonicalUrl, type ListRow, senderOf } from '../lists/index.ts'
+import { describePost } from './describe-post.ts'
 import type { PostRow } from './post.ts'
-import type { PostContent } from './post-queries.ts'
+import type { PostContent, SiteText } from './post-queries.ts'
 import { findFirstReader, someReader } from './reader.ts'
 
 /** Gmail's Postmaster Tools want a last part that stays the same, of 5 to 15 letters. */
@@ -48,13 +49,19 @@ export function frameOf({ config }: Pick<Services, 'config'>, { list, post }: Is
   return {
     from,
     reply_to: reply_to ?? list.mailbox_address,
-    list: { name: list.name, id_host: `${list.subdomain}.${MAIL_DOMAIN}`, help_url: null, archive_url: null },
+    list: {
+      name: list.name,
+      id_host: `${list.subdomain}.${MAIL_DOMAIN}`,
+      help_url: null,
+      archive_url: list.show_posts ? `${canonicalUrl(config, { subdomain: list.subdomain, domain: list.site_domain })}/archive` : null,
+    },
     postal_address: list.postal_address,
     track_opens: list.track_opens,
     track_clicks: list.track_clicks,
     urls: {
       unsubscribe: `${PUBLIC_URL}/u/{token}`,
       one_click: `${PUBLIC_URL}/u/{token}`,
+      preferences: `${PUBLIC_URL}/preferences/{token}`,
       click: `${PUBLIC_URL}/c/{token}/{link}`,
       open: `${PUBLIC_URL}/o/{token}.gif`,
     },
@@ -93,6 +100,7 @@ export const renderFor = (
 export interface CompiledIssue {
   from: { source: PostSource; frame: Frame }
   parts: CompiledParts
+  site: SiteText | null
 }
 
 /** Filled in for its first reader as well: what cannot be sent is told before anything is booked. */
@@ -103,8 +111,12 @@ export async function compileIssue(
   const { project_id, list_id } = issue.post
   const reader = (await findFirstReader(services.database, { project_id, list_id })) ?? someReader
   const from = issueOf(services, issue)
-  return { from, parts: await naming(services.compiler.compile(project_id, from, reader)) }
+  const parts = await naming(services.compiler.compile(project_id, from, reader))
+  return { from, parts, site: await siteTextOf(services, issue) }
 }
+
+export const siteTextOf = (services: WithCompiler, { list, post }: Issue): Promise<SiteText | null> =>
+  naming(describePost(services, { project_id: post.project_id, list, source: postSourceOf(post) }))
 
 /** Compiling takes its time, and takes it before the transaction: what was changed meanwhile has to be compiled anew. */
 export function refuseChanged({ from }: CompiledIssue, { post, frame }: BroadcastSource): void {

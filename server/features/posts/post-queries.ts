@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import { type BroadcastId, type ListId, newId, type PostId, type ProjectId, type UserId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import { nothing, sql } from '../../database/sql.ts'
+import { returnHostOf } from '../../mail/verp.ts'
 import type { PostHead, PostParams, PostRow, PostStatus } from './post.ts'
 
 export interface PostKey {
@@ -22,9 +23,15 @@ const fromPosts = sql`
   join lists l on l.project_id = p.project_id and l.id = p.list_id and l.deleted_at is null
   left join broadcasts b on b.project_id = p.project_id and b.id = p.broadcast_id`
 
+/** All but what only the site shows of it. */
+const columns = sql`
+  p.project_id, p.list_id, p.id, p.subject, p.slug, p.likes, p.preview_text, p.body_html, p.body_text, p.body_markdown, p.status, p.source,
+  p.needs_approval, p.scheduled_at, p.published_at, p.hidden_at, p.sent_at, p.broadcast_id, p.created_by, p.issues_summary, p.checked_at,
+  p.created_at, p.updated_at`
+
 /** Another project's post is not found, never forbidden: the tenant is part of the key. */
 export const findPost = (db: Queryable, key: PostKey) => db.first<PostRow>`
-  select p.*, b.status as broadcast_status, b.reason as broadcast_reason, b.recipients,
+  select ${columns}, b.status as broadcast_status, b.reason as broadcast_reason, b.recipients,
     b.delivered + b.complained as delivered, b.opened, b.clicked, b.bounced,
     w.started_at as warming_since, w.counted_from as warm_up_counted_from, w.sent as warm_up_sent
   ${fromPosts} left join warm_ups w on w.project_id = b.project_id and w.domain = b.from_domain
@@ -91,8 +98,26 @@ export const saveContent = (tx: Transaction, post: PostRow) => tx.run`
 
 export const saveState = (tx: Transaction, post: PostRow) => tx.run`
   update posts set status = ${post.status}, needs_approval = ${post.needs_approval}, scheduled_at = ${post.scheduled_at},
-    published_at = ${post.published_at}, slug = ${post.slug}, sent_at = ${post.sent_at}, broadcast_id = ${post.broadcast_id}, updated_at = ${tx.now}
+    published_at = ${post.published_at}, hidden_at = ${post.hidden_at}, slug = ${post.slug}, sent_at = ${post.sent_at}, broadcast_id = ${post.broadcast_id}, updated_at = ${tx.now}
   where project_id = ${post.project_id} and list_id = ${post.list_id} and id = ${post.id}`
+
+/** What the site shows of a post beside its page. */
+export interface SiteText {
+  title: string
+  excerpt: string
+  /** What a search finds it by: letters and digits alone, as PostgreSQL takes minutes over what looks like addresses and numbers to it. */
+  words: string
+}
+
+/** Null: somebody has to try it again. */
+export const saveSiteText = (
+  tx: Transaction,
+  { project_id, list_id, id }: Pick<PostRow, 'project_id' | 'list_id' | 'id'>,
+  text: SiteText | null,
+) => tx.run`
+  update posts set site_title = ${text?.title ?? null}, site_excerpt = ${text?.excerpt ?? null},
+    site_words = to_tsvector('simple', ${text?.words ?? null}::text)
+  where project_id = ${project_id} and list_id = ${list_id} and id = ${id}`
 
 /** Of `base`, `base-2`, `base-3`, … those that posts of this list have. */
 export const takenSlugs = (tx: Transaction, { project_id, list_id }: Pick<PostKey, 'project_id' | 'list_id'>, base: string) => tx.many<{
@@ -137,16 +162,21 @@ export const countAgents = async (db: Queryable, { project_id, list_id }: Pick<P
 export const findSend = (db: Queryable, { project_id, post_id }: PostKey, id: BroadcastId) => db.first<{ recipients: number }>`
   select recipients from broadcasts where project_id = ${project_id} and post_id = ${post_id} and id = ${id}`
 
-/** The domain that the post's broadcast goes out from, if it is one of the project's own and not verified now. */
-export const findLostSender = (
-  db: Queryable,
-  { project_id, post_id, mailDomain }: Pick<PostKey, 'project_id' | 'post_id'> & { mailDomain: string },
-) => db.first<{ from_domain: string }>`
-  select b.from_domain from posts p join broadcasts b on b.project_id = p.project_id and b.id = p.broadcast_id
-  where p.project_id = ${project_id} and p.id = ${post_id} and b.from_domain <> ${mailDomain}
-    and exists (select 1 from dkim_keys k where k.project_id = b.project_id and k.domain = b.from_domain)
-    and not exists (
-      select 1 from sender_domains d where d.project_id = b.project_id and d.domain = b.from_domain and d.status = 'verified')`
+type OfPost = Pick<PostKey, 'project_id' | 'post_id'>
+
+/** The domain that the post's broadcast goes out from, if it is one of the project's own and not verified now. Those alone have bounces come to a name below it. */
+export const findLostSender = (db: Queryable, { project_id, post_id }: OfPost) => db.first<{ from_domain: string; is_set_up: boolean }>`
+  select b.from_domain, d.domain is not null as is_set_up
+  from posts p join broadcasts b on b.project_id = p.project_id and b.id = p.broadcast_id
+  left join sender_domains d on d.project_id = b.project_id and d.domain = b.from_domain
+  where p.project_id = ${project_id} and p.id = ${post_id} and d.status is distinct from 'verified'
+    and split_part(b.source->'frame'->'mail'->>'return_path', '@', 2) = ${returnHostOf('')} || b.from_domain`
+
+/** It stays as it is until the transaction ends: whoever finds the domain lost waits, and then finds what goes on meanwhile. */
+export const holdBegunSender = (tx: Transaction, { project_id, post_id }: OfPost) => tx.run`
+  select 1 from posts p join broadcasts b on b.project_id = p.project_id and b.id = p.broadcast_id
+  join sender_domains d on d.project_id = b.project_id and d.domain = b.from_domain
+  where p.project_id = ${project_id} and p.id = ${post_id} for share of d`
 
 /** Who is told when something of a project goes wrong by itself. Null for an agent that nobody has claimed. */
 export const findOwnerAddress = (db: Queryable, project_id: ProjectId) => db.first<{ email: string | null }>`

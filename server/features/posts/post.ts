@@ -8,7 +8,8 @@ import { line, text, timestamp } from '../../operations/schemas.ts'
  * draft ⇄ scheduled; draft → published, on the site only; draft → rejected, when it needed approval. Sending begins from draft,
  * scheduled or published, and the status stays until the last recipient has a final one: then the post is `sent`. Meanwhile
  * its broadcast is sending or paused, and that counts before the status does. An aborted broadcast leaves a sent post, too: some
- * have it, and nobody may get it twice.
+ * have it, and nobody may get it twice. A published post that is taken off the site is a draft again; what was mailed stays what it is, with
+ * `hidden_at`.
  */
 export const PostStatus = z.enum(['draft', 'scheduled', 'published', 'sent', 'rejected'])
 export type PostStatus = z.output<typeof PostStatus>
@@ -42,6 +43,8 @@ export interface PostRow extends PostHead {
   body_text: string | null
   body_markdown: string | null
   published_at: Date | null
+  /** When it was taken off the site; null while it is there, or was never. */
+  hidden_at: Date | null
   broadcast_id: BroadcastId | null
   broadcast_reason: string | null
   /** Of the domain that the broadcast is from, if it is or was new to receivers. */
@@ -58,26 +61,39 @@ export interface PostRow extends PostHead {
   updated_at: Date
 }
 
-type PostAction = 'update' | 'delete' | 'schedule' | 'cancel' | 'reject' | 'publish' | 'send' | 'pause' | 'resume' | 'abort' | 'retry'
+type PostAction =
+  | 'update'
+  | 'delete'
+  | 'schedule'
+  | 'cancel'
+  | 'reject'
+  | 'publish'
+  | 'unpublish'
+  | 'send'
+  | 'pause'
+  | 'resume'
+  | 'abort'
+  | 'retry'
 
 /** Which action each state allows. The only place that knows. */
 const allowed: Record<PostState, readonly PostAction[]> = {
   draft: ['update', 'delete', 'schedule', 'reject', 'publish', 'send'],
   scheduled: ['schedule', 'cancel', 'send'],
-  published: ['send'],
-  sending: ['pause', 'abort'],
-  paused: ['resume', 'abort'],
-  sent: ['retry'],
+  published: ['unpublish', 'send'],
+  sending: ['publish', 'unpublish', 'pause', 'abort'],
+  paused: ['publish', 'unpublish', 'resume', 'abort'],
+  sent: ['publish', 'unpublish', 'retry'],
   rejected: [],
 }
 
 const rules: Record<PostAction, string> = {
-  update: 'only a draft can be changed; duplicate it to get one',
-  delete: 'only a draft can be deleted',
+  update: 'only a draft can be changed; unpublish what was only published, or duplicate it, to get one',
+  delete: 'only a draft can be deleted; unpublish takes a post off the site',
   schedule: 'only a draft can be scheduled',
   cancel: 'only a scheduled post can be cancelled',
   reject: 'only a draft that needs approval can be rejected',
-  publish: 'only a draft can be published',
+  publish: 'only a draft, or what was sent and taken off the site, can be published',
+  unpublish: 'only a post that is on the site can be taken off it',
   send: 'only a draft, a scheduled or a published post can be sent; duplicate it to send it again',
   pause: 'only a post that is being sent can be paused',
   resume: 'only a paused post can be resumed',
@@ -88,9 +104,11 @@ const rules: Record<PostAction, string> = {
 export const stateOf = (post: Pick<PostHead, 'status' | 'broadcast_status'>): PostState =>
   post.broadcast_status === 'sending' || post.broadcast_status === 'paused' ? post.broadcast_status : post.status
 
-export const can = (action: PostAction, post: Pick<PostHead, 'status' | 'broadcast_status' | 'needs_approval'>): boolean =>
+export const can = (action: PostAction, post: Pick<PostRow, 'status' | 'broadcast_status' | 'needs_approval' | 'hidden_at'>): boolean =>
   allowed[stateOf(post)].includes(action) &&
   (action !== 'reject' || post.needs_approval) &&
+  (action !== 'publish' || stateOf(post) === 'draft' || post.hidden_at !== null) &&
+  (action !== 'unpublish' || post.hidden_at === null) &&
   (action !== 'retry' || post.broadcast_status === 'done')
 
 /** 422 that says how things stand and what would have to be. */
@@ -99,7 +117,8 @@ export function refuseUnless(action: PostAction, post: PostRow): void {
   const state = stateOf(post)
   const isPlainDraft = action === 'reject' && state === 'draft'
   const isAborted = action === 'retry' && post.broadcast_status === 'aborted'
-  const more = isPlainDraft ? ' and needs no approval' : isAborted ? ' and was aborted' : ''
+  const isOffSite = action === 'unpublish' && post.hidden_at !== null
+  const more = isPlainDraft ? ' and needs no approval' : isAborted ? ' and was aborted' : isOffSite ? ' and off the site' : ''
   throw invalid('status', `is ${state}${more}; ${rules[action]}`)
 }
 
@@ -153,6 +172,7 @@ export const PostDetail = z
     published_at: timestamp
       .nullable()
       .meta({ description: 'When it was published, or began to be sent: since then it is on the list’s site' }),
+    hidden_at: timestamp.nullable().meta({ description: 'When it was taken off the list’s site, though it was mailed; null otherwise' }),
     body_html: z.string().nullable(),
     body_text: z.string().nullable(),
     body_markdown: z.string().nullable(),

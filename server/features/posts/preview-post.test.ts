@@ -113,7 +113,7 @@ test('a test copy has the fields of a list’s mail, as readers get them, and it
       .map(({ key, value }) => `${key}: ${value.replace(/(?<=[/+])\w{52}/g, 'preview')}`)
       .sort()
   assert.deepEqual(listFieldsIn(copy), listFieldsIn(real))
-  assert.equal(listFieldsIn(copy).length, 5)
+  assert.equal(listFieldsIn(copy).length, 6)
   const link = /<(http[^>]+)>/.exec(copy.headers.find(({ key }) => key === 'list-unsubscribe')?.value ?? '')?.[1] as string
   assert.equal((await fetch(link, { method: 'POST', body: 'List-Unsubscribe=One-Click' })).status, 404)
   assert.equal((await project.get(`/lists/${list.id}/subscribers`)).body[0].status, 'active')

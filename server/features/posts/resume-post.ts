@@ -1,7 +1,7 @@
 import { resumeBroadcast } from '../../delivery/control.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
 import { changeState } from './change-state.ts'
-import { refuseLostSender } from './lost-sender.ts'
+import { refuseLostSenderNow } from './lost-sender.ts'
 import { PostDetail, PostParams } from './post.ts'
 import { keyOf } from './post-queries.ts'
 
@@ -22,7 +22,7 @@ export const resumePost = defineOperation({
       action: 'resume',
       event: 'post.resumed',
       apply: async (tx, { project_id, id }) => {
-        await refuseLostSender(context, tx, { project_id, post_id: id })
+        await refuseLostSenderNow(tx, { project_id, post_id: id })
         return (await resumeBroadcast(tx, { project_id, post_id: id })) ? {} : null
       },
     })

@@ -12,7 +12,7 @@ import { bookEmails } from '../payments/index.ts'
 import { releaseUnused } from '../usage/index.ts'
 import { beginOnce } from './begin-once.ts'
 import { countRetryable, findRetry } from './delivery-queries.ts'
-import { refuseLostSender } from './lost-sender.ts'
+import { refuseLostSender, refuseLostSenderNow } from './lost-sender.ts'
 import { PostParams, type PostRow, postEventData, refuseUnless } from './post.ts'
 import { findPost, keyOf, lockPost, type PostKey } from './post-queries.ts'
 
@@ -47,7 +47,7 @@ export const retryDeliveries = defineOperation({
 
 /** What is not booked is not sent again, and what is not sent again is not booked: one transaction. */
 async function bookAndRetry(context: Context, key: PostKey) {
-  await refuseLostSender(context, context.database, key)
+  await refuseLostSender(context.database, key)
   const { count, broadcast_id: last } = await findRetryable(context.database, key)
   // It lets go of one reservation before it takes another, if the end of the last round was not seen to yet. Apart from the booking: the
   // month is what a transaction takes last, and once.
@@ -55,6 +55,7 @@ async function bookAndRetry(context: Context, key: PostKey) {
   const purchase = { operation, target: formatId('post', key.post_id), count }
   const { result, receipt } = await bookEmails(context, purchase, async (tx, reservation_id) => {
     if (!(await holdList(tx, key)) || !(await lockPost(tx, key))) throw notFound('post')
+    await refuseLostSenderNow(tx, key)
     const { post, broadcast_id, count: left } = await findRetryable(tx, key)
     const { project_id, post_id } = key
     const retried = Math.min(count, left)

@@ -6,7 +6,7 @@ import { publish } from '../../events/publish.ts'
 import { leaveAuditRow } from '../../operations/audit.ts'
 import type { Services } from '../../operations/context.ts'
 import { sendNotice } from '../identity/index.ts'
-import { holdList } from '../lists/index.ts'
+import { holdList, holdSender } from '../lists/index.ts'
 import { reserveEmails } from '../usage/index.ts'
 import { beginSending, findSendable } from './begin-sending.ts'
 import { type PostRow, postEventData } from './post.ts'
@@ -62,6 +62,7 @@ const compileDue = async (services: Services, key: PostKey): Promise<CompiledIss
 /** Null when it is on its way, else what stands in the way, in words. */
 async function begin(services: Services, tx: Transaction, due: PostKey & { compiled: CompiledIssue }): Promise<string | null> {
   const { compiled, ...key } = due
+  await holdSender(tx, key)
   const sendable = await findSendable(tx, key, tx.now).catch(asProblem)
   if (typeof sendable === 'string') return sendable
   const { project_id } = key

@@ -36,13 +36,19 @@ test('a draft is on its way with the words, the sender and the people of this mo
   assert.deepEqual(frame, {
     from: { name: 'News', address: list.mailbox_address },
     reply_to: list.mailbox_address,
-    list: { name: 'News', id_host: `${list.subdomain}.posthaste.test`, help_url: null, archive_url: null },
+    list: {
+      name: 'News',
+      id_host: `${list.subdomain}.posthaste.test`,
+      help_url: null,
+      archive_url: `${app.url}/s/${list.subdomain}/archive`,
+    },
     postal_address: '1 High Street',
     track_opens: false,
     track_clicks: true,
     urls: {
       unsubscribe: `${app.url}/u/{token}`,
       one_click: `${app.url}/u/{token}`,
+      preferences: `${app.url}/preferences/{token}`,
       click: `${app.url}/c/{token}/{link}`,
       open: `${app.url}/o/{token}.gif`,
     },

@@ -4,7 +4,7 @@ import { type BroadcastId, formatId } from '../../base/ids.ts'
 import type { Context } from '../../operations/context.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
 import { rememberBegun } from '../../operations/idempotency.ts'
-import { holdList } from '../lists/index.ts'
+import { holdList, holdSender } from '../lists/index.ts'
 import { bookEmails } from '../payments/index.ts'
 import { beginOnce } from './begin-once.ts'
 import { beginSending, findSendable } from './begin-sending.ts'
@@ -54,6 +54,7 @@ async function bookAndBegin(context: Context, key: PostKey) {
   const { result, receipt } = await bookEmails(context, purchase, async (tx, reservation_id) => {
     // Whoever deletes the list waits for us, and whoever sends at the same time finds it on its way.
     if (!(await holdList(tx, key)) || !(await lockPost(tx, key))) throw notFound('post')
+    await holdSender(tx, key)
     // Who has joined since the count gets nothing: a payment may lie between, and nobody more is booked.
     const sendable = { ...(await findSendable(tx, key, tx.now)), recipients, activation, compiled, reservation_id }
     const broadcast_id = await beginSending(context, tx, sendable)

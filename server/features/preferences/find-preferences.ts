@@ -1,22 +1,20 @@
 import type { Queryable } from '../../database/database.ts'
 import type { Services } from '../../operations/context.ts'
 import { findList } from '../lists/index.ts'
-import { findSubscriber, readSubscriberToken, type SubscriberKey, subscriberToken } from '../subscribers/index.ts'
+import { findSubscriber, isOfAddress, readSubscriberToken, type SubscriberKey } from '../subscribers/index.ts'
 import type { SubscriberRow } from '../subscribers/subscriber.ts'
 import { findSuppression } from '../suppressions/index.ts'
 import type { Preferences } from './preferences.ts'
 import { subscriptionsOf } from './preferences-queries.ts'
 
-type Needs = Pick<Services, 'config' | 'secrets'>
+export const findPreferences = (services: Pick<Services, 'secrets' | 'database'>, token: string): Promise<Preferences | null> =>
+  preferencesBehind(services, services.database, token)
 
-/** Whoever has the link reads their mail. It does not end: people keep mail for years. */
-export const preferencesUrl = (services: Needs, subscriber: SubscriberRow): string =>
-  `${services.config.PUBLIC_URL}/preferences/${subscriberToken(services, 'preferences', subscriber)}`
-
-/** Null when the link is forged, or the list or the person is gone. */
-export async function findPreferences(services: Pick<Services, 'secrets' | 'database'>, token: string): Promise<Preferences | null> {
-  const read = await readSubscriberToken(services, services.database, { purpose: 'preferences', token })
-  return read && preferencesOf(services.database, read.key)
+/** Null when the link is forged, the list or the person is gone, or they have another address by now. */
+export async function preferencesBehind(services: Pick<Services, 'secrets'>, db: Queryable, token: string): Promise<Preferences | null> {
+  const read = await readSubscriberToken(services, db, { purpose: 'preferences', token })
+  const preferences = read && (await preferencesOf(db, read.key))
+  return preferences && isOfAddress(read, preferences.subscriber) ? preferences : null
 }
 
 export async function preferencesOf(db: Queryable, key: SubscriberKey): Promise<Preferences | null> {

@@ -3,9 +3,9 @@ import type { Services } from '../../operations/context.ts'
 import { findContact } from '../contacts/index.ts'
 import { findList, type ListRow } from '../lists/index.ts'
 import { erasePerson, exportPerson } from '../personal-data/index.ts'
-import { findSubscriber, readSubscriberToken, subscriberToken } from '../subscribers/index.ts'
+import { findSubscriber, isOfAddress, readSubscriberToken, subscriberToken } from '../subscribers/index.ts'
 import type { SubscriberRow } from '../subscribers/subscriber.ts'
-import { preferencesOf } from './find-preferences.ts'
+import { preferencesBehind } from './find-preferences.ts'
 import { isFresh, timeBytes } from './link-time.ts'
 import { sendListMail } from './list-mail.ts'
 
@@ -13,15 +13,14 @@ type Needs = Pick<Services, 'config' | 'secrets' | 'database'>
 
 /**
  * What is known of somebody, and the end of it, is behind a link that is mailed to them now and lasts a day: the link to their preferences is
- * in every mail, and people pass mail on. False when it was asked for too often; null when the link is nobody's.
+ * in every mail, and people pass mail on. Who complained gets it, too: it is they who ask. False when it was asked for too often; null when
+ * the link is nobody's.
  */
 export const askForData = (services: Needs, token: string): Promise<boolean | null> =>
   services.database.transaction(async (tx) => {
-    const read = await readSubscriberToken(services, tx, { purpose: 'preferences', token })
-    const preferences = read && (await preferencesOf(tx, read.key))
+    const preferences = await preferencesBehind(services, tx, token)
     if (!preferences) return null
-    const { list, subscriber, is_suppressed } = preferences
-    if (is_suppressed) return true
+    const { list, subscriber } = preferences
     return sendListMail(tx, list, {
       kind: 'personal_data',
       to: { address: subscriber.email, key: subscriber.email_key },
@@ -38,6 +37,7 @@ export const askForData = (services: Needs, token: string): Promise<boolean | nu
 export interface OwnData {
   list: ListRow
   subscriber: SubscriberRow
+  /** False when the link is too old, or they have another address by now. */
   isOpen: boolean
 }
 
@@ -46,7 +46,8 @@ export async function findOwnData(services: Needs & Pick<Services, 'clock'>, tok
   const read = await readSubscriberToken(services, database, { purpose: 'personal_data', token })
   if (!read) return null
   const [list, subscriber] = await Promise.all([findList(database, read.key), findSubscriber(database, read.key)])
-  return list && subscriber ? { list, subscriber, isOpen: isFresh(read.more, clock.now()) } : null
+  if (!list || !subscriber) return null
+  return { list, subscriber, isOpen: isFresh(read.more, clock.now()) && isOfAddress(read, subscriber) }
 }
 
 /** Null when the link is nobody's, or too old. */

@@ -12,7 +12,7 @@ const maxLists = 200
 
 /** By list: whoever changes several takes them in this order. */
 export const subscriptionsOf = (db: Queryable, { project_id, contact_id }: ContactKey) => db.many<Subscription>`
-  select s.list_id, s.id as subscriber_id, l.name, l.type, s.status, s.paused_until
+  select s.list_id, s.id as subscriber_id, l.name, l.type, s.status, s.subscribed_at, s.unsubscribed_at, s.paused_until
   from subscribers s join lists l on l.project_id = s.project_id and l.id = s.list_id
   where s.project_id = ${project_id} and s.contact_id = ${contact_id} and l.deleted_at is null and s.email is not null
   order by s.list_id limit ${maxLists}`

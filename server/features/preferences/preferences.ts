@@ -18,6 +18,8 @@ export interface Subscription {
   name: string
   type: ListRow['type']
   status: SubscriberStatus
+  subscribed_at: Date | null
+  unsubscribed_at: Date | null
   paused_until: Date | null
 }
 

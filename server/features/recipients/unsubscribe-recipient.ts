@@ -1,7 +1,9 @@
+import { parseAddress } from '../../mail/address.ts'
 import type { Services } from '../../operations/context.ts'
 import { findList, type ListRow } from '../lists/index.ts'
+import { erasedAddress } from '../personal-data/person.ts'
 import { findSubscriber, lockSubscriber, makeActive, saveReason, unsubscribe } from '../subscribers/index.ts'
-import type { SubscriberRow } from '../subscribers/subscriber.ts'
+import { canUndoLeaving, type SubscriberRow } from '../subscribers/subscriber.ts'
 import { findSuppression } from '../suppressions/index.ts'
 import { findRecipientKey, projectFinder } from './find-recipient.ts'
 import type { RecipientKey } from './recipient.ts'
@@ -10,9 +12,12 @@ import { countUnsubscribed, findRecipient, lockRecipient } from './recipient-que
 export interface Leaving {
   /** Null when the list is gone: nothing more comes from it. */
   list: ListRow | null
-  email: string
+  /** Where the mail went; null when they were erased since. */
+  email: string | null
   /** Null when they were removed. */
   subscriber: SubscriberRow | null
+  /** They have another address by now: whoever reads this mailbox can take them off the list, and learns nothing of the new one. */
+  has_moved: boolean
 }
 
 /** Whom an unsubscribe link is for; null when it is forged, or so old that nothing is known of the mail any more. */
@@ -22,7 +27,9 @@ export async function findLeaving(services: Pick<Services, 'database' | 'secrets
   const recipient = key && (await findRecipient(database, key))
   if (!recipient) return null
   const [list, subscriber] = await Promise.all([findList(database, recipient), findSubscriber(database, recipient)])
-  return { list, email: recipient.email, subscriber }
+  const address = parseAddress(recipient.email)
+  const has_moved = subscriber !== null && (!address.ok || address.value.key !== subscriber.email_key)
+  return { list, email: recipient.email === erasedAddress ? null : recipient.email, subscriber, has_moved }
 }
 
 /** Does what the link promises, once; false when it is nobody's. */
@@ -39,11 +46,8 @@ export const unsubscribeRecipient = ({ database }: Pick<Services, 'database'>, k
     return recipient !== null
   })
 
-/** So long after leaving one press brings somebody back; later they subscribe once more, and confirm. */
-const undoMs = 24 * 3_600_000
-
 export const canReturn = ({ list, subscriber }: Pick<Leaving, 'list' | 'subscriber'>, now: Date): boolean =>
-  list !== null && subscriber?.unsubscribed_at != null && now.getTime() - subscriber.unsubscribed_at.getTime() < undoMs
+  list !== null && subscriber !== null && canUndoLeaving(subscriber, now)
 
 /** Takes back what `leaveList` did. Whoever may get no mail of this project stays away. */
 export async function returnToList(services: Pick<Services, 'database' | 'secrets'>, token: string): Promise<void> {

@@ -1,6 +1,5 @@
 import { type Found, isFound, isTrouble } from '../../dns/index.ts'
 import {
-  type Case,
   conflict,
   doubledName,
   type Finding,
@@ -12,7 +11,8 @@ import {
   unknown,
   valuesOf,
   wrong,
-} from './finding.ts'
+} from '../dns-records/index.ts'
+import type { SenderCase } from './records.ts'
 import { commonSelectors } from './survey.ts'
 
 interface PublicKey {
@@ -21,7 +21,7 @@ interface PublicKey {
   k: string
 }
 
-export function diagnoseDkim(given: Case): Finding {
+export function diagnoseDkim(given: SenderCase): Finding {
   const { record, answers } = given
   const answer = answers[`TXT ${record.name}`]
   if (!answer) return missing(`TXT ${record.name} was not looked for yet.`)
@@ -29,13 +29,16 @@ export function diagnoseDkim(given: Case): Finding {
   return isFound(answer) ? judge(given, answer) : findElsewhere(given)
 }
 
-function judge(given: Case, answer: Found): Finding {
+function judge(given: SenderCase, answer: Found): Finding {
   const { record } = given
   const keys = answer.found.filter((text) => keyIn(text).p !== null)
-  if (answer.found.some((text) => isSame(keyIn(text), keyIn(record.value)))) {
-    if (keys.length === 1) return found
+  const ours = answer.found.find((text) => isSame(keyIn(text), keyIn(record.value)))
+  if (ours !== undefined) {
     // RFC 6376 section 3.6.2.2: what happens then is undefined.
-    return conflict(`TXT ${record.name} has ${keys.length} keys, and receivers take either. Remove all but ours.${mayBeOld(answer)}`)
+    if (keys.length > 1)
+      return conflict(`TXT ${record.name} has ${keys.length} keys, and receivers take either. Remove all but ours.${mayBeOld(answer)}`)
+    const flaw = flawIn(ours)
+    return flaw === null ? found : wrong(`TXT ${record.name} ${flaw} Enter the value as it is given.${mayBeOld(answer)}`)
   }
   if (isSplit(answer.found, record.value))
     return wrong(
@@ -46,7 +49,7 @@ function judge(given: Case, answer: Found): Finding {
 }
 
 /** What comes after "The record …". */
-function mistakeIn(seen: string, { record, wanted }: Case): string {
+function mistakeIn(seen: string, { record, wanted }: SenderCase): string {
   const ours = keyIn(record.value).p as string // our own value has one
   if (/["“”„]/.test(seen)) return 'has quotation marks inside its value. Enter the value without them.'
   if (seen.includes('\\')) return 'has backslashes inside its value. Enter the value without them.'
@@ -65,15 +68,41 @@ function mistakeIn(seen: string, { record, wanted }: Case): string {
   return `has another key, ${shown(seen)}. Replace it with the value as it is given.`
 }
 
+/** Names and values without their spaces, which mean nothing between them, in the order in which they are written. */
+const tagsIn = (text: string): [name: string, value: string][] =>
+  text
+    .replace(/\s+/g, '')
+    .split(';')
+    .filter((tag) => tag !== '')
+    .map((tag) => [tag.split('=', 1)[0] ?? '', tag.slice(tag.indexOf('=') + 1)])
+
 function keyIn(text: string): PublicKey {
-  const tags = new Map(
-    text
-      .replace(/\s+/g, '')
-      .split(';')
-      .map((tag): [string, string] => [tag.split('=', 1)[0]?.toLowerCase() ?? '', tag.slice(tag.indexOf('=') + 1)]),
-  )
+  const tags = new Map(tagsIn(text).map(([name, value]) => [name.toLowerCase(), value]))
   return { p: tags.get('p') ?? null, k: tags.get('k')?.toLowerCase() || 'rsa' }
 }
+
+/** Why receivers do not take a key that is ours (RFC 6376 sections 3.2 and 3.6.1); null when they do. */
+function flawIn(text: string): string | null {
+  const tags = tagsIn(text)
+  const names = tags.map(([name]) => name)
+  const said = (name: string) => tags.find((tag) => tag[0] === name)?.[1]
+  const lists = (name: string, ...known: string[]) =>
+    said(name)
+      ?.split(':')
+      .some((one) => known.includes(one)) ?? true
+  const capital = names.find((name) => /^[VKPHS]$/.test(name))
+  if (capital !== undefined) return `has ${capital}= with a capital letter, which receivers do not know.`
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) return `has ${shown(`${twice}=`)} twice, and receivers then take none of it.`
+  if (names.indexOf('v') > 0) return 'does not begin with v=DKIM1, which has to come first.'
+  if ((said('v') ?? 'DKIM1') !== 'DKIM1') return `says v=${shown(said('v') as string)}; it has to be DKIM1.`
+  if (!lists('h', 'sha256')) return `says h=${shown(said('h') as string)}, which allows no signature of ours, by sha256.`
+  if (!lists('s', '*', 'email')) return `says s=${shown(said('s') as string)}, which makes it no key for e-mail.`
+  return null
+}
+
+/** t=y: receivers may treat what is signed with it as if it were not. */
+export const isOnTrial = (text: string): boolean => tagsIn(text).some(([name, value]) => name === 't' && value.split(':').includes('y'))
 
 const isSame = (one: PublicKey, other: PublicKey): boolean => one.p === other.p && one.k === other.k
 
@@ -94,7 +123,7 @@ function lacksMiddle(p: string, ours: string): boolean {
   return same >= 16 && ours.endsWith(p.slice(same))
 }
 
-function findElsewhere(given: Case): Finding {
+function findElsewhere(given: SenderCase): Finding {
   const { domain, record, wanted, answers } = given
   const { name } = record
   const isAt = (place: string) => valuesOf(answers, `TXT ${place}`).some((text) => isSame(keyIn(text), keyIn(record.value)))

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Answer } from '../../dns/index.ts'
+import type { Answers, Finding } from '../dns-records/index.ts'
 import { diagnose } from './diagnose.ts'
-import type { Finding } from './finding.ts'
 import { recordsFor } from './records.ts'
-import { type Answers, policyNames } from './survey.ts'
+import { policyNames } from './survey.ts'
 
 const domain = 'example.com'
 const rsa = `MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A${'abcdefghijklmnopqrstuvwxyz0123456789'.repeat(9)}IDAQAB`
@@ -67,10 +67,23 @@ describe('DKIM', () => {
   const { value } = keys[0]
   table('rsa', [
     ['is found', {}, 'found'],
-    ['is found with its tags in another order', says(`k=rsa; p=${rsa}; v=DKIM1`), 'found'],
+    ['is found with its tags in another order', says(`v=DKIM1; p=${rsa}; k=rsa;`), 'found'],
+    ['is found with tags that allow what we do', says(`${value}; h=sha1:sha256; s=email; t=s; n=ours`), 'found'],
+    ['is found without v=, which is DKIM1 then', says(`k=rsa; p=${rsa}`), 'found'],
     ['is found with spaces where strings were joined', says(`v=DKIM1;k=rsa;p=${rsa.slice(0, 200)} ${rsa.slice(200)}`), 'found'],
     ['is found without k=, which is rsa then', says(`v=DKIM1; p=${rsa}`), 'found'],
-    ['is found in capitals where those mean nothing', says(`V=DKIM1; K=RSA; P=${rsa}`), 'found'],
+    ['is found in capitals where those mean nothing', says(`v=DKIM1; k=RSA; p=${rsa}`), 'found'],
+    ['has its tags in capitals', says(`v=DKIM1; k=rsa; P=${rsa}`), 'wrong', /has P= with a capital letter, which receivers do not know/],
+    ['has a tag twice', says(`${value}; p=${rsa}`), 'wrong', /has “p=” twice/],
+    [
+      'has its version last',
+      says(`k=rsa; p=${rsa}; v=DKIM1`),
+      'wrong',
+      /does not begin with v=DKIM1, which has to come first\. Enter the value/,
+    ],
+    ['has another version', says(`v=DKIM2; k=rsa; p=${rsa}`), 'wrong', /says v=“DKIM2”; it has to be DKIM1/],
+    ['allows no sha256', says(`${value}; h=sha1`), 'wrong', /says h=“sha1”, which allows no signature of ours, by sha256/],
+    ['is for something else', says(`${value}; s=tlsrpt`), 'wrong', /says s=“tlsrpt”, which makes it no key for e-mail/],
     ['is found beside a text that is no key', says(value, 'some-verification=1'), 'found'],
     ['is found through a CNAME', { 'TXT k1._domainkey.example.com': { found: [value], ttl: 60, aliases: ['k1.elsewhere.test'] } }, 'found'],
     ['is not there', at('other.example.com', none), 'missing', /^TXT k1\._domainkey\.example\.com is not there yet\.$/],
@@ -112,6 +125,12 @@ describe('DKIM', () => {
     ['was withdrawn', says('v=DKIM1; p='), 'wrong', /nothing after p=/],
     ['has the value of the other one', says(keys[1].value), 'wrong', /has the value that belongs to k2\._domainkey\.example\.com/],
     ['is said to be of another kind', says(`v=DKIM1; k=ed25519; p=${rsa}`), 'wrong', /says k=ed25519/],
+    [
+      'is another key, by the zone’s own server, which remembers nothing',
+      { 'TXT k1._domainkey.example.com': { found: ['v=DKIM1; k=rsa; p=OTHER'], ttl: 86_400, aliases: [], isFirstHand: true } },
+      'wrong',
+      /has another key, “v=DKIM1; k=rsa; p=OTHER”\. Replace it with the value as it is given\.$/,
+    ],
     ['is another key, perhaps remembered', says('v=DKIM1; k=rsa; p=OTHER'), 'wrong', /has another key.*remembered for up to 60 minutes/],
     ['is something else', says('hello\u0000\nworld'), 'wrong', /says “hello world”, which is no key/],
     ['is there twice, with another key', says(value, 'v=DKIM1; k=rsa; p=OTHER'), 'conflict', /has 2 keys/],
@@ -146,6 +165,12 @@ describe('the return path', () => {
       points('bounces.other.test'),
       'conflict',
       /points at “bounces\.other\.test”, and a name can have only one CNAME.*60 minutes/,
+    ],
+    [
+      'points at somebody else, by the zone’s own server',
+      { 'CNAME bounce.example.com': { found: ['bounces.other.test'], ttl: 86_400, aliases: [], isFirstHand: true } },
+      'conflict',
+      /Change it to rp\.mail\.test, if nothing else needs it\.$/,
     ],
     [
       'is proxied',
@@ -185,6 +210,15 @@ describe('DMARC', () => {
     ['is found with a stricter policy', says('v=DMARC1;p=Reject; rua=mailto:a@example.com'), 'found'],
     ['is found above', gone({ 'TXT _dmarc.com': is('v=DMARC1; p=reject') }), 'found'],
     ['is found beside other texts', says('v=DMARC1; p=none', 'hello'), 'found'],
+    ['is found above without p=, when it says where reports go', gone({ 'TXT _dmarc.com': is('v=DMARC1; rua=mailto:a@b.test') }), 'found'],
+    [
+      'is none above either',
+      gone({ 'TXT _dmarc.com': is('v=DMARC1; p=rejekt') }),
+      'missing',
+      /^TXT _dmarc\.example\.com is not there yet\. One above it does not count: TXT _dmarc\.com says p=“rejekt”; it can be/,
+    ],
+    ['lacks its policy above', gone({ 'TXT _dmarc.com': is('v=DMARC1; sp=none') }), 'missing', /does not count: .* lacks p=/],
+    ['is there twice above', gone({ 'TXT _dmarc.com': is('v=DMARC1; p=none', 'v=DMARC1; p=none') }), 'missing', /is not there yet\.$/],
     ['is found without p=, when it says where reports go', says('v=DMARC1; rua=mailto:a@example.com'), 'found'],
     ['is not there', gone({}), 'missing', /^TXT _dmarc\.example\.com is not there yet\.$/],
     ['is nobody’s to say', { 'TXT _dmarc.example.com': dark }, 'unknown', /Nobody can say/],
@@ -218,6 +252,14 @@ describe('the domain', () => {
     const { hints } = look({ 'TXT example.com': is('v=spf1 -all', 'v=spf1 include:x.test ~all', 'other') })
     assert.match(hints.join(), /^example\.com has two SPF records/)
     assert.deepEqual(look({ 'TXT example.com': is('v=spf1 -all') }).hints, [])
+  })
+
+  it('only tries its key out', () => {
+    const { hints, findings } = look({ 'TXT k1._domainkey.example.com': is(`${keys[0].value}; t=s:y`) })
+    assert.deepEqual(hints, [
+      'TXT k1._domainkey.example.com has t=y, which tells receivers that signatures are only being tried out. Remove that part.',
+    ])
+    assert.equal(findings.rsa?.state, 'found')
   })
 
   it('is nowhere', () => {

@@ -1,21 +1,31 @@
 import { isFound, isTrouble } from '../../dns/index.ts'
-import { diagnoseDkim } from './diagnose-dkim.ts'
+import {
+  type Answers,
+  conflict,
+  type Finding,
+  type Findings,
+  found,
+  isNowhere,
+  missing,
+  plainHost,
+  shown,
+  unknown,
+  valuesOf,
+} from '../dns-records/index.ts'
+import { diagnoseDkim, isOnTrial } from './diagnose-dkim.ts'
 import { diagnoseDmarc } from './diagnose-dmarc.ts'
 import { diagnoseReturnPath, type ReturnHosts } from './diagnose-return-path.ts'
-import { type Case, conflict, type Finding, found, isNowhere, missing, shown, unknown, valuesOf } from './finding.ts'
-import type { WantedRecord } from './records.ts'
-import type { Answers } from './survey.ts'
+import type { SenderCase, SenderRecord } from './records.ts'
 
 export interface Diagnosis {
-  /** By the record's key. */
-  findings: Record<string, Finding>
+  findings: Findings
   /** What is none of ours and harms the domain all the same. */
   hints: string[]
 }
 
-interface Surveyed {
+export interface Surveyed {
   domain: string
-  wanted: WantedRecord[]
+  wanted: SenderRecord[]
   answers: Answers
   hosts: ReturnHosts
 }
@@ -29,10 +39,10 @@ export function diagnose({ domain, wanted, answers, hosts }: Surveyed): Diagnosi
       ? missing(`There is no domain ${domain} in DNS. Look whether it is spelt right, and registered.`)
       : diagnoseOne({ domain, record, wanted, answers }, hosts),
   ])
-  return { findings: Object.fromEntries(findings), hints: hintsOf(domain, answers) }
+  return { findings: Object.fromEntries(findings), hints: [...hintsOf(domain, answers), ...trialsIn(wanted, answers)] }
 }
 
-function diagnoseOne(given: Case, hosts: ReturnHosts): Finding {
+function diagnoseOne(given: SenderCase, hosts: ReturnHosts): Finding {
   switch (given.record.kind) {
     case 'dkim':
       return diagnoseDkim(given)
@@ -45,20 +55,20 @@ function diagnoseOne(given: Case, hosts: ReturnHosts): Finding {
   }
 }
 
-function diagnoseMx({ record, answers }: Case, hosts: ReturnHosts): Finding {
+function diagnoseMx({ record, answers }: SenderCase, hosts: ReturnHosts): Finding {
   const answer = answers[`MX ${record.name}`]
   if (!answer || 'missing' in answer) return missing(`MX ${record.name} is not there yet.`)
   if (isTrouble(answer)) return unknown(record, answer)
-  const exchanges = answer.found.map((one) =>
-    one
-      .slice(one.indexOf(' ') + 1)
-      .toLowerCase()
-      .replace(/\.$/, ''),
-  )
+  const exchanges = answer.found.map((one) => plainHost(one.slice(one.indexOf(' ') + 1)))
   const foreign = exchanges.find((host) => host !== hosts.mx)
   if (foreign === undefined) return found
   return conflict(`MX ${record.name} points at ${shown(foreign)}: mail for the domain goes there.`)
 }
+
+const trialsIn = (wanted: SenderRecord[], answers: Answers): string[] =>
+  wanted
+    .filter(({ kind, name }) => kind === 'dkim' && valuesOf(answers, `TXT ${name}`).some(isOnTrial))
+    .map(({ name }) => `TXT ${name} has t=y, which tells receivers that signatures are only being tried out. Remove that part.`)
 
 /** RFC 7208 section 4.5: more than one makes SPF fail for whatever else sends in the domain's name. */
 function hintsOf(domain: string, answers: Answers): string[] {

@@ -8,6 +8,6 @@ export async function giveUpUnused(tx: Transaction, key: DomainKeyParts): Promis
   const row = await lockDomain(tx, key)
   if (!row || (await isUsed(tx, key))) return row === null
   await removeDomain(tx, key)
-  await dropKeys(tx, key, { hasSigned: row.verified_at !== null })
+  await dropKeys(tx, key)
   return true
 }

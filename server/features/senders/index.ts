@@ -11,3 +11,4 @@ const inContract = [getSender, setSender, resetSender, checkSender]
 export const senderOperations: Operation[] = [...inContract, rotateSender, ...inContract.map(atFormerPath)]
 
 export { checkDueDomains } from './check-due-domains.ts'
+export { lookAtReturnTarget, warnOfReturnTarget } from './return-target.ts'

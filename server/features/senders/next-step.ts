@@ -1,10 +1,11 @@
+import { firstOf, problemsIn } from '../dns-records/index.ts'
 import { chosenAddressOf, type ListRow } from '../lists/list.ts'
-import type { WantedRecord } from './records.ts'
+import type { SenderRecord } from './records.ts'
 import { isLost, type SenderDomainRow } from './sender-domain.ts'
 
 interface Told {
   list: ListRow
-  domain: { row: SenderDomainRow; wanted: WantedRecord[] } | null
+  domain: { row: SenderDomainRow; wanted: SenderRecord[] } | null
 }
 
 /** One paragraph for the person who has to do it: the record that is missing or wrong, what was seen instead, and what happens meanwhile. */
@@ -16,8 +17,8 @@ export function nextStepOf({ list, domain }: Told): string {
   return [...aboutOpen(row, wanted), meanwhile(list, row), ...hints].join(' ')
 }
 
-function aboutVerified(list: ListRow, row: SenderDomainRow, wanted: WantedRecord[]): string[] {
-  const problems = problemsIn(row, wanted)
+function aboutVerified(list: ListRow, row: SenderDomainRow, wanted: SenderRecord[]): string[] {
+  const problems = problemsIn(wanted, row.findings.findings ?? {})
   if (row.failing_since !== null && problems.length > 0)
     return [
       `Mail still goes out from ${chosenAddressOf(list)}, but something is amiss: ${problems[0]}`,
@@ -28,29 +29,24 @@ function aboutVerified(list: ListRow, row: SenderDomainRow, wanted: WantedRecord
   return [`Nothing to do: mail goes out from ${chosenAddressOf(list)}.`]
 }
 
-/** The required ones that are not as they should be, in the order in which they are added. */
-const problemsIn = ({ findings }: SenderDomainRow, wanted: WantedRecord[]): string[] =>
-  wanted
-    .filter(({ key, isRequired }) => isRequired && findings.findings?.[key]?.state !== 'found')
-    .map(({ key, type, name }) => findings.findings?.[key]?.problem ?? `${type} ${name} was not looked for yet.`)
-
-function aboutOpen(row: SenderDomainRow, wanted: WantedRecord[]): string[] {
+function aboutOpen(row: SenderDomainRow, wanted: SenderRecord[]): string[] {
   const { domain, trouble, last_checked_at } = row
-  if (trouble === 'taken')
-    return [`All records are right, but another project on this server sends from ${domain}. It has to let the domain go first.`]
+  if (trouble === 'taken') return [`All records are right, but ${wayOutOfTaken(domain)}`]
   if (last_checked_at === null)
     return [
       `Add the records below to the DNS of ${domain}, where you registered it or keep its name servers. They are looked for every minute.`,
     ]
-  const problems = problemsIn(row, wanted)
-  const others = problems.length - 1
+  const problems = firstOf(problemsIn(wanted, row.findings.findings ?? {}))
   return [
     ...opening(row),
-    problems[0] ?? 'All records are there; the next check makes it good.',
-    ...(others > 0 ? [`${others === 1 ? 'One more record is' : `${others} more records are`} not right yet, too.`] : []),
+    ...(problems.length > 0 ? problems : ['All records are there; the next check makes it good.']),
     ...(row.status === 'failed' ? ['When you have mended it, ask for a check.'] : []),
   ]
 }
+
+/** Whoever has the zone decides: a domain is lost with its DKIM record. */
+export const wayOutOfTaken = (domain: string): string =>
+  `another project on this server sends from ${domain}. It may let the domain go. Or remove its DKIM records from the DNS, those at ph…._domainkey.${domain} that are not among yours: when they have been gone for a day, the domain is yours by itself.`
 
 function opening({ status, trouble, domain }: SenderDomainRow): string[] {
   if (status !== 'failed') return []

@@ -1,21 +1,16 @@
 import type { Config } from '../../base/config.ts'
 import type { DomainKey } from '../../delivery/control.ts'
 import { returnHostOf } from '../../mail/verp.ts'
+import type { Case, WantedRecord } from '../dns-records/index.ts'
 
-/** A record that belongs into the zone of a domain, in the words of whoever adds it. */
-export interface WantedRecord {
-  /** What its finding is kept by; a key's own id for DKIM. */
-  key: string
+/** What a sender's domain needs. The key of a DKIM record is the id of its key. */
+export interface SenderRecord extends WantedRecord {
   kind: 'dkim' | 'return_path' | 'dmarc' | 'mx'
-  type: 'TXT' | 'CNAME' | 'MX'
-  name: string
-  value: string
-  purpose: string
-  /** Without it the domain is not verified. */
-  isRequired: boolean
   /** A key that waits to take the place of the one in use. */
   isSuccessor?: boolean
 }
+
+export type SenderCase = Case<SenderRecord>
 
 export interface Wanted {
   domain: string
@@ -30,7 +25,7 @@ type Settings = Pick<Config, 'MAIL_DOMAIN' | 'MX_HOST'>
 export const returnTargetOf = ({ MAIL_DOMAIN }: Pick<Settings, 'MAIL_DOMAIN'>): string => `rp.${MAIL_DOMAIN}`
 
 /** In the order in which a person adds them. */
-export function recordsFor(settings: Settings, { domain, keys, receives }: Wanted): WantedRecord[] {
+export function recordsFor(settings: Settings, { domain, keys, receives }: Wanted): SenderRecord[] {
   return [
     ...keys.map((key) => dkimRecordFor(key, keys)),
     {
@@ -55,7 +50,7 @@ export function recordsFor(settings: Settings, { domain, keys, receives }: Wante
   ]
 }
 
-function dkimRecordFor(key: DomainKey, keys: DomainKey[]): WantedRecord {
+function dkimRecordFor(key: DomainKey, keys: DomainKey[]): SenderRecord {
   const isRsa = key.algorithm === 'rsa-sha256'
   const isSuccessor = key.status === 'pending' && keys.some((other) => other.status === 'active' && other.algorithm === key.algorithm)
   const purpose = isSuccessor
@@ -75,7 +70,7 @@ function dkimRecordFor(key: DomainKey, keys: DomainKey[]): WantedRecord {
   }
 }
 
-const mxRecordFor = ({ MX_HOST }: Settings, domain: string): WantedRecord => ({
+const mxRecordFor = ({ MX_HOST }: Settings, domain: string): SenderRecord => ({
   key: 'mx',
   kind: 'mx',
   type: 'MX',

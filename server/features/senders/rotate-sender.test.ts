@@ -2,7 +2,16 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { startDnsPeer } from '../../../tests/support/dns-peer.ts'
 import { startApp } from '../../../tests/support/posthaste.ts'
-import { addRecords, minuteMs, newSenderList, runDue, type SenderList, setUp, verifySender } from '../../../tests/support/senders.ts'
+import {
+  addRecords,
+  loseSender,
+  minuteMs,
+  newSenderList,
+  runDue,
+  type SenderList,
+  setUp,
+  verifySender,
+} from '../../../tests/support/senders.ts'
 
 const dns = await startDnsPeer({})
 after(() => dns.close())
@@ -47,6 +56,33 @@ test('new keys wait for their records, and then take over by themselves', async 
   assert.notEqual(records[0].name, before[0]?.name)
   assert.match(next_step, /^Nothing to do/)
   assert.deepEqual(await list.project.events(), [])
+})
+
+test('a domain that is lost while new keys wait is back when its records are as they were', async () => {
+  const list = await newSenderList(app)
+  const records = await verifySender(dns, list)
+  await list.project.post(`${list.path}/rotate`)
+  await loseSender(
+    app,
+    dns,
+    records.filter(({ type }) => type === 'CNAME'),
+  )
+  const lost = await list.get()
+  assert.deepEqual([lost.status, lost.records.map(({ name }: { name: string }) => name)], ['failed', records.map(({ name }) => name)])
+  addRecords(dns, list.domain, records)
+  app.clock.advance(minuteMs)
+  await runDue(app)
+  assert.equal((await list.get()).status, 'verified')
+  assert.deepEqual(await keysOf(list), ['rsa-sha256 active', 'ed25519-sha256 active'])
+})
+
+test('an optional key that is to be replaced goes with its record, and the new ones wait on', async () => {
+  const list = await newSenderList(app)
+  const records = await verifySender(dns, list)
+  await list.project.post(`${list.path}/rotate`)
+  delete dns.names[records[1]?.name as string]
+  assert.equal((await list.check()).status, 'verified')
+  assert.deepEqual(await keysOf(list), ['rsa-sha256 active', 'rsa-sha256 pending', 'ed25519-sha256 pending', 'ed25519-sha256 retired'])
 })
 
 test('an optional record that is gone takes its signature with it, and nothing else', async () => {

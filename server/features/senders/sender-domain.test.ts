@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { afterCheck, type DomainState, isLost, nextCheck, type Outcome, tryAgain } from './sender-domain.ts'
+import type { Outcome } from '../dns-records/index.ts'
+import { afterCheck, afterTaken, type DomainState, isLost, nextCheck, tryAgain } from './sender-domain.ts'
 
 const start = new Date('2026-11-15T12:00:00Z')
 const hours = (count: number) => new Date(start.getTime() + count * 3_600_000)
@@ -190,6 +191,21 @@ describe('a verified domain', () => {
     ])
     const back = afterCheck(lost, 'found', hours(40))
     assert.deepEqual([back.status, back.verified_at, back.failing_since, back.trouble], ['verified', hours(40), null, null])
+  })
+})
+
+describe('a domain that another project has', () => {
+  const late = through(pending, [[1, 'missing']])
+  it('is said to be so as long as all is there', () => {
+    const taken = afterTaken(late, hours(2))
+    assert.equal(afterCheck(taken, 'unknown', hours(3)).trouble, 'taken')
+    for (const outcome of ['missing', 'conflict'] as const)
+      assert.deepEqual([afterCheck(taken, outcome, hours(3)).status, afterCheck(taken, outcome, hours(3)).trouble], ['pending', null])
+  })
+  it('has failed after 72 hours, and then as well', () => {
+    const taken = afterTaken(late, hours(72))
+    assert.deepEqual([taken.status, taken.trouble], ['failed', 'taken'])
+    assert.deepEqual([afterCheck(taken, 'missing', hours(80)).status, afterCheck(taken, 'missing', hours(80)).trouble], ['failed', null])
   })
 })
 

@@ -1,6 +1,7 @@
 import type { PostId, ProjectId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import { holdName } from '../../database/hold-name.ts'
+import type { Turn } from '../dns-records/index.ts'
 import type { Diagnosis } from './diagnose.ts'
 import type { DomainState, SenderDomainRow } from './sender-domain.ts'
 
@@ -46,36 +47,54 @@ export const checkSoon = (tx: Transaction, { project_id, domain }: DomainKeyPart
 export const isTaken = async (tx: Transaction, { project_id, domain }: DomainKeyParts): Promise<boolean> =>
   (await tx.first`select 1 from sender_domains where domain = ${domain} and status = 'verified' and project_id <> ${project_id}`) !== null
 
-/** Whoever had it before and lost it has lost it for good: what comes for it is for others now. */
-export const endFormerClaims = (tx: Transaction, { project_id, domain }: DomainKeyParts) => tx.run`
-  update sender_domains set verified_at = null where domain = ${domain} and project_id <> ${project_id} and verified_at is not null`
+/**
+ * Whoever has the domain gives its addresses away. Mailboxes that others have made there keep what is in them, and are found by their ids
+ * alone, until the domain is theirs again.
+ */
+export async function takeAddresses(tx: Transaction, { project_id, domain }: DomainKeyParts): Promise<void> {
+  await tx.run`
+    update mailboxes set address_key = lower(address) || '#' || id
+    where split_part(address, '@', 2) = ${domain} and deleted_at is null and project_id <> ${project_id} and address_key = lower(address)`
+  // Two of one address come together when two projects become one.
+  await tx.run`
+    update mailboxes m set address_key = lower(address)
+    where split_part(address, '@', 2) = ${domain} and deleted_at is null and project_id = ${project_id} and address_key <> lower(address)
+      and not exists (
+        select 1 from mailboxes o
+        where split_part(o.address, '@', 2) = ${domain} and o.deleted_at is null and o.project_id = ${project_id} and lower(o.address) = lower(m.address)
+          and (o.address_key = lower(o.address) or o.id < m.id))`
+}
 
 /** By a list, by a mailbox at it, or by a post that is on its way. */
 export const isUsed = async (db: Queryable, { project_id, domain }: DomainKeyParts): Promise<boolean> =>
   (await db.first`
     select 1 from lists where project_id = ${project_id} and sender_domain = ${domain} and deleted_at is null
     union all select 1 from mailboxes
-      where project_id = ${project_id} and deleted_at is null and split_part(address_key, '@', 2) = ${domain}
+      where project_id = ${project_id} and deleted_at is null and split_part(address, '@', 2) = ${domain}
     union all select 1 from broadcasts
       where project_id = ${project_id} and from_domain = ${domain} and status in ('sending', 'paused') and finished_at is null
     limit 1`) !== null
 
 export const hasMailbox = async (db: Queryable, { project_id, domain }: DomainKeyParts): Promise<boolean> =>
   (await db.first`
-    select 1 from mailboxes where project_id = ${project_id} and deleted_at is null and split_part(address_key, '@', 2) = ${domain} limit 1`) !==
+    select 1 from mailboxes where project_id = ${project_id} and deleted_at is null and split_part(address, '@', 2) = ${domain} limit 1`) !==
   null
 
 export const removeDomain = (tx: Transaction, { project_id, domain }: DomainKeyParts) => tx.run`
   delete from sender_domains where project_id = ${project_id} and domain = ${domain}`
 
 /**
- * Takes those that are due, the longest overdue first, and puts them off by a few minutes: a process that dies in between loses no more
- * than that.
+ * Takes those that are due, the longest overdue first and two of a project at most, and puts them off by a few minutes: a process that
+ * dies in between loses no more than that.
  */
-export const claimDue = (db: Queryable, { now, limit }: { now: Date; limit: number }) => db.many<DomainKeyParts>`
+export const claimDue = (db: Queryable, { now, limit, busy }: Turn) => db.many<DomainKeyParts>`
   update sender_domains d set next_check_at = ${now}::timestamptz + interval '5 minutes'
   from (
-    select s.project_id, s.domain from sender_domains s join projects p on p.id = s.project_id and p.deleted_at is null
+    select s.project_id, s.domain from sender_domains s join (
+      select s.project_id, s.domain, row_number() over (partition by s.project_id order by s.next_check_at) as place
+      from sender_domains s join projects p on p.id = s.project_id and p.deleted_at is null
+      where s.next_check_at <= ${now} and s.project_id <> all(${busy}::uuid[])
+    ) next on next.project_id = s.project_id and next.domain = s.domain and next.place <= 2
     where s.next_check_at <= ${now} order by s.next_check_at limit ${limit} for update of s skip locked
   ) due
   where d.project_id = due.project_id and d.domain = due.domain
@@ -84,9 +103,3 @@ export const claimDue = (db: Queryable, { now, limit }: { now: Date; limit: numb
 /** Posts whose broadcasts were held or let go, as far as their lists are still there. */
 export const findPostKeys = (db: Queryable, project_id: ProjectId, post_ids: PostId[]) => db.many<{ list_id: string; post_id: PostId }>`
   select list_id, id as post_id from posts where project_id = ${project_id} and id = any(${post_ids}::uuid[]) order by id`
-
-/** Who is told when something goes wrong by itself. Null for an agent that nobody has claimed. */
-export const findOwnerAddress = (db: Queryable, project_id: ProjectId) => db.first<{ email: string | null; email_key: string | null }>`
-  select coalesce(owner.email, parent.email) as email, coalesce(owner.email_key, parent.email_key) as email_key
-  from projects p join users owner on owner.id = p.owner_id left join users parent on parent.id = owner.parent_id
-  where p.id = ${project_id}`

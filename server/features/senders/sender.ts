@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import type { DomainKey } from '../../delivery/control.ts'
 import { dnsRecord, line } from '../../operations/schemas.ts'
+import { showRecords } from '../dns-records/index.ts'
 import { chosenAddressOf, type ListRow } from '../lists/list.ts'
 import { nextStepOf } from './next-step.ts'
-import type { WantedRecord } from './records.ts'
+import type { SenderRecord } from './records.ts'
 import type { SenderDomainRow } from './sender-domain.ts'
 
 export const SenderInfo = z
@@ -31,7 +32,7 @@ export const NewSender = z.object({
 export interface Sending {
   list: ListRow
   /** Null for the default sender. */
-  domain: { row: SenderDomainRow; keys: DomainKey[]; wanted: WantedRecord[] } | null
+  domain: { row: SenderDomainRow; keys: DomainKey[]; wanted: SenderRecord[] } | null
 }
 
 export function toSenderInfo({ list, domain }: Sending): z.output<typeof SenderInfo> {
@@ -42,13 +43,7 @@ export function toSenderInfo({ list, domain }: Sending): z.output<typeof SenderI
     type: 'custom_domain',
     from_address: chosenAddressOf(list) ?? list.mailbox_address,
     status: domain.row.status,
-    records: domain.wanted.map(({ key, type, name, value, purpose }) => ({
-      type,
-      name,
-      value,
-      found: findings[key]?.state === 'found',
-      purpose,
-    })),
+    records: showRecords(domain.wanted, findings),
     next_step,
   }
 }

@@ -75,8 +75,7 @@ async function beginTry(tx: Transaction, domain: DomainKeyParts): Promise<boolea
     return false
   }
   if (row.status !== 'failed') return false
-  // Chosen again: what is left of the time when it was verified is over, and the list sends from its default address until it is.
-  await saveState(tx, domain, { ...tryAgain(row, tx.now), verified_at: null, failing_since: null, missed_checks: 0 })
+  await saveState(tx, domain, tryAgain(row, tx.now))
   await checkSoon(tx, domain)
   return true
 }

@@ -1,31 +1,21 @@
 import type { Transaction } from '../../database/database.ts'
-import { countMessages } from '../../delivery/enqueue.ts'
 import type { Services } from '../../operations/context.ts'
-import { type Notice, sendNotice } from '../identity/index.ts'
-import type { WantedRecord } from './records.ts'
+import { type Notice, notifyOwner } from '../identity/index.ts'
+import { wayOutOfTaken } from './next-step.ts'
+import type { SenderRecord } from './records.ts'
 import { isLost, type SenderDomainRow } from './sender-domain.ts'
-import { findOwnerAddress } from './sender-queries.ts'
-
-const kind = 'sender_domain'
-const dayMs = 86_400_000
-/** A zone that comes and goes by the hour is told of a few times. */
-const maxPerDay = 10
 
 interface Change {
   before: Pick<SenderDomainRow, 'status' | 'failing_since'>
   after: SenderDomainRow
-  wanted: WantedRecord[]
+  wanted: SenderRecord[]
 }
 
 /** The owner hears when a domain is verified, when it has failed, and when a verified one begins to lack something. */
 export async function tellOwner(services: Pick<Services, 'config'>, tx: Transaction, change: Change): Promise<void> {
   const words = wordsFor(change)
   if (!words) return
-  const owner = await findOwnerAddress(tx, change.after.project_id)
-  if (!owner?.email || owner.email_key === null) return
-  const since = new Date(tx.now.getTime() - dayMs)
-  if ((await countMessages(tx, { kind, since, recipient_key: owner.email_key })) >= maxPerDay) return
-  await sendNotice(services, tx, { kind, to: owner.email, ...words })
+  await notifyOwner(services, tx, { project_id: change.after.project_id, kind: 'sender_domain', ...words })
 }
 
 function wordsFor({ before, after, wanted }: Change): Pick<Notice, 'subject' | 'parts'> | null {
@@ -45,7 +35,7 @@ function wordsFor({ before, after, wanted }: Change): Pick<Notice, 'subject' | '
       parts: [
         isLost(after)
           ? `DNS records of ${domain} have been missing for a day. Posts of its lists wait until they are back, or until you choose another sender.`
-          : `The DNS records of ${domain} were not found as they should be. Your lists go on sending from their default addresses.`,
+          : `${whyFailed(after)} Your lists go on sending from their default addresses.`,
         ...seen,
         'Mend that and ask for a check of the sender.',
       ],
@@ -58,5 +48,10 @@ function wordsFor({ before, after, wanted }: Change): Pick<Notice, 'subject' | '
   return null
 }
 
-const problemsOf = ({ findings }: SenderDomainRow, wanted: WantedRecord[]): string[] =>
+const whyFailed = ({ domain, trouble }: SenderDomainRow): string =>
+  trouble === 'taken'
+    ? `The DNS records of ${domain} are right, but ${wayOutOfTaken(domain)}`
+    : `The DNS records of ${domain} were not found as they should be.`
+
+const problemsOf = ({ findings }: SenderDomainRow, wanted: SenderRecord[]): string[] =>
   wanted.flatMap(({ key, isRequired }) => (isRequired ? (findings.findings?.[key]?.problem ?? []) : []))

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac, hash, randomBytes } from 'node:crypto'
 import type { PostId } from '../../base/ids.ts'
 import { startLoop } from '../../base/loop.ts'
 import type { Database, Queryable, Transaction } from '../../database/database.ts'
@@ -14,21 +14,30 @@ const batchSize = 500
 const maxWaiting = 20_000
 /** Who has looked lately, in memory alone: reloading a page asks the database nothing. */
 const maxSeen = 10_000
+/** From one network address, of one post, on one day: a school is fine, a script that changes its name is not. */
+const maxFromOnePlace = 50
 const forgetSeenMs = 60_000
 const dayMs = 24 * 3_600_000
 
+export interface Visitor {
+  /** Where they are, and with which browser. */
+  peer: string
+  agent: string
+}
+
+/** For a moment in memory, and there as digests already: what a browser says of itself may be long. */
 interface View extends PostKey {
-  /** Who looks, for a moment in memory: address and browser. */
   visitor: string
+  peer: string
   at: Date
 }
 
 export interface ViewRecorder {
   /**
-   * Returns at once; what it means is written down a moment later, together with what others saw. Who looks is their address and browser;
-   * whether it is a person is asked of those who have not just looked.
+   * Returns at once; what it means is written down a moment later, together with what others saw. Whether it is a person is asked of those
+   * who have not just looked.
    */
-  note(post: PostKey, visitor: string, isPerson: () => boolean): void
+  note(post: PostKey, visitor: Visitor, isPerson: () => boolean): void
   /** When it resolves, all that was noted is written. */
   stop(): Promise<void>
 }
@@ -40,6 +49,11 @@ export interface ViewRecorder {
 export function startViewRecorder({ database, clock, log }: Pick<Services, 'database' | 'clock' | 'log'>): ViewRecorder {
   const waiting: View[] = []
   let seen = new Set<string>()
+  let places = new Map<string, number>()
+  const forget = () => {
+    seen = new Set()
+    places = new Map()
+  }
   const writeSome = async (): Promise<boolean> => {
     const some = waiting.slice(0, batchSize)
     if (some.length === 0) return false
@@ -49,18 +63,22 @@ export function startViewRecorder({ database, clock, log }: Pick<Services, 'data
     return waiting.length >= batchSize
   }
   const loop = startLoop({ name: 'views', log, everyMs, step: writeSome })
-  const forgetting = setInterval(() => {
-    seen = new Set()
-  }, forgetSeenMs)
+  const forgetting = setInterval(forget, forgetSeenMs)
   forgetting.unref()
   return {
-    note(post, visitor, isPerson) {
+    note(post, { peer, agent }, isPerson) {
       const at = clock.now()
-      const look = `${post.post_id} ${Math.floor(at.getTime() / dayMs)} ${visitor}`
+      const day = Math.floor(at.getTime() / dayMs)
+      const visitor = digestOf(`${peer} ${agent}`)
+      const look = `${post.post_id} ${day} ${visitor}`
       if (seen.has(look) || !isPerson()) return
-      if (seen.size >= maxSeen) seen = new Set()
+      const place = `${post.post_id} ${day} ${peer}`
+      const fromThere = places.get(place) ?? 0
+      if (fromThere >= maxFromOnePlace) return
+      if (seen.size >= maxSeen) forget()
       seen.add(look)
-      if (waiting.length < maxWaiting) waiting.push({ ...post, visitor, at })
+      places.set(place, fromThere + 1)
+      if (waiting.length < maxWaiting) waiting.push({ ...post, visitor, peer: digestOf(peer), at })
     },
     async stop() {
       clearInterval(forgetting)
@@ -69,6 +87,8 @@ export function startViewRecorder({ database, clock, log }: Pick<Services, 'data
     },
   }
 }
+
+const digestOf = (text: string): string => hash('sha256', text, 'base64url')
 
 export const dayOf = (at: Date): string => at.toISOString().slice(0, 10)
 
@@ -80,7 +100,8 @@ async function writeViews(database: Database, views: View[]): Promise<void> {
   )
   for (const [day, ofDay] of Map.groupBy(views, ({ at }) => dayOf(at))) {
     const salt = await saltOf(database, day)
-    const rows = ofDay.map(({ visitor, at: _, ...key }) => ({ ...key, visitor: hashOf(salt, visitor).toString('hex') }))
+    const hashed = (text: string) => hashOf(salt, text).toString('hex')
+    const rows = ofDay.map(({ visitor, peer, at: _, ...key }) => ({ ...key, visitor: hashed(visitor), peer: hashed(peer) }))
     await database.transaction(async (tx) => {
       const seen = await insertViews(tx, day, rows)
       const told = seen.filter(({ project_id }) => wanting.has(project_id))
@@ -108,14 +129,27 @@ export async function saltOf(db: Queryable, day: string): Promise<Buffer> {
 
 interface ViewRow extends PostKey {
   visitor: string
+  peer: string
 }
 
-/** Those that are new today. A post that was removed meanwhile is not seen any more. */
+/** Those that are new today, and not too many from one place. A post that was removed meanwhile is not seen any more. */
 const insertViews = (tx: Transaction, day: string, rows: ViewRow[]) => tx.many<PostKey & { post_id: PostId }>`
-  insert into post_views (project_id, list_id, post_id, day, visitor)
-  select distinct v.project_id, v.list_id, v.post_id, ${day}::date, decode(v.visitor, 'hex')
-  from json_to_recordset(${JSON.stringify(rows)}) as v (project_id uuid, list_id uuid, post_id uuid, visitor text)
-    join posts p on p.project_id = v.project_id and p.list_id = v.list_id and p.id = v.post_id
+  with looks as (
+    select distinct v.project_id, v.list_id, v.post_id, decode(v.visitor, 'hex') as visitor, decode(v.peer, 'hex') as peer
+    from json_to_recordset(${JSON.stringify(rows)}) as v (project_id uuid, list_id uuid, post_id uuid, visitor text, peer text)
+  ), fresh as (
+    select v.*, row_number() over (partition by v.project_id, v.list_id, v.post_id, v.peer order by v.visitor) as nth
+    from looks v join posts p on p.project_id = v.project_id and p.list_id = v.list_id and p.id = v.post_id
+    where not exists (
+      select 1 from post_views k
+      where k.project_id = v.project_id and k.list_id = v.list_id and k.post_id = v.post_id and k.day = ${day}::date and k.visitor = v.visitor)
+  )
+  insert into post_views (project_id, list_id, post_id, day, visitor, peer)
+  select v.project_id, v.list_id, v.post_id, ${day}::date, v.visitor, v.peer from fresh v
+  where v.nth + (
+    select count(*) from post_views k
+    where k.project_id = v.project_id and k.list_id = v.list_id and k.post_id = v.post_id and k.day = ${day}::date and k.peer = v.peer
+  ) <= ${maxFromOnePlace}
   on conflict do nothing returning project_id, list_id, post_id`
 
 /** When a day is over; in its last minutes some may have been on their way to be written. */

@@ -1,8 +1,8 @@
-import { isIP } from 'node:net'
-import type { Config } from '../../base/config.ts'
 import { formatId, type ListId, type PostId, type ProjectId } from '../../base/ids.ts'
 import { plainLine } from '../../mail/compile/index.ts'
-import type { ListRow } from '../lists/list.ts'
+import { canonicalUrl, defaultSiteUrl, type ListRow } from '../lists/index.ts'
+
+export { canonicalUrl, defaultSiteUrl }
 
 /** A list as its public site shows it. */
 export interface SiteRow
@@ -38,10 +38,9 @@ export interface SitePostHead {
   id: PostId
   slug: string | null
   subject: string
-  preview_text: string | null
-  /** How its body begins, as it was written; and as what. */
-  beginning: string
-  is_html: boolean
+  /** As somebody reads it of whom nothing is known; null in what an older release has put there, for some minutes after the upgrade. */
+  site_title: string | null
+  site_excerpt: string | null
   /** When it came onto the site. */
   at: Date
   updated_at: Date
@@ -50,6 +49,7 @@ export interface SitePostHead {
 export interface SitePostRow extends SitePostHead {
   project_id: ProjectId
   list_id: ListId
+  preview_text: string | null
   body_html: string | null
   body_text: string | null
   body_markdown: string | null
@@ -59,59 +59,8 @@ export interface SitePostRow extends SitePostHead {
 /** Where it stands on the site, below the site's base. */
 export const postPath = ({ slug, id }: Pick<SitePostHead, 'slug' | 'id'>): string => `/p/${slug ?? formatId('post', id)}`
 
-export const titleOf = ({ subject }: Pick<SitePostHead, 'subject'>, { name }: Pick<SiteRow, 'name'>): string =>
-  plainLine(subject, { list_name: name }) || name
-
-const excerptLetters = 220
-
-/** What a post is about: what mail programs show beside the subject, or how it begins. */
-export function excerptOf(post: Pick<SitePostHead, 'preview_text' | 'beginning' | 'is_html'>, { name }: Pick<SiteRow, 'name'>): string {
-  const preview = plainLine(post.preview_text ?? '', { list_name: name })
-  if (preview !== '') return shortened(preview)
-  const words = post.is_html ? wordsOfHtml(post.beginning) : wordsOfMarkdown(post.beginning)
-  return shortened(plainBeginning(words))
-}
-
-/** A beginning may end within a tag. */
-const plainBeginning = (words: string): string => words.replace(/\{\{[^{}]*\}\}|\{%[^{}]*%\}/g, '').replace(/\{[{%][^{}]*$/, '')
-
-const hidden = /<(style|script|title|head)[\s>][\s\S]*?(?:<\/\1|$)/gi
-const wordsOfHtml = (html: string): string =>
-  html
-    .replace(hidden, ' ')
-    .replace(/<[^<>]*(?:>|$)/g, ' ')
-    .replace(/&(nbsp|#160|zwnj|#847|shy);/g, ' ')
-    .replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => ({ amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" })[name] ?? ' ')
-
-const wordsOfMarkdown = (markdown: string): string =>
-  markdown
-    .replace(/^\s{0,3}(?:#{1,6}\s.*|[-=*_]{3,}\s*)$/gm, ' ')
-    .replace(/!\[[^\]]*\](?:\([^)]*\))?/g, ' ')
-    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .replace(/<[^<>]*(?:>|$)/g, ' ')
-    .replace(/^\s{0,3}(?:>|[-+*]|\d+[.)])\s+/gm, '')
-    .replace(/[*_`~]{1,3}/g, '')
-
-function shortened(text: string): string {
-  const line = text.replace(/\s+/g, ' ').trim()
-  if (line.length <= excerptLetters) return line
-  const cut = line.slice(0, excerptLetters)
-  return `${cut.slice(0, Math.max(cut.lastIndexOf(' '), excerptLetters - 40)).replace(/[\s,.;:–—-]+$/, '')} …`
-}
+export const titleOf = ({ subject, site_title }: Pick<SitePostHead, 'subject' | 'site_title'>, { name }: Pick<SiteRow, 'name'>): string =>
+  (site_title ?? plainLine(subject, { list_name: name })) || name
 
 const wordsAMinute = 230
 export const readingMinutes = (words: number): number => Math.max(1, Math.round(words / wordsAMinute))
-
-/**
- * Where a list's site is without a domain of its own: a subdomain of this installation, or a path where there can be none (an IP address).
- * The path works everywhere.
- */
-export function defaultSiteUrl({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>, subdomain: string): string {
-  const url = new URL(PUBLIC_URL)
-  const host = url.hostname.replace(/^\[|\]$/g, '')
-  return isIP(host) ? `${PUBLIC_URL}/s/${subdomain}` : `${url.protocol}//${subdomain}.${url.host}`
-}
-
-/** The one address of a site that search engines and feeds are told. */
-export const canonicalUrl = (config: Pick<Config, 'PUBLIC_URL'>, site: Pick<SiteRow, 'subdomain' | 'domain'>): string =>
-  site.domain === null ? defaultSiteUrl(config, site.subdomain) : `https://${site.domain}`

@@ -3,12 +3,14 @@ import { after, test } from 'node:test'
 import { withClient } from '../../../tests/support/database.ts'
 import { createEmptyDatabase } from '../../../tests/support/empty-database.ts'
 import { followEvents } from '../../../tests/support/event-stream.ts'
+import { toNoon } from '../../../tests/support/noon.ts'
 import { startApp } from '../../../tests/support/posthaste.ts'
 import { newPost } from '../../../tests/support/posts.ts'
 import { newSite, publish, visit } from '../../../tests/support/sites.ts'
 import { until } from '../../../tests/support/until.ts'
 import { migrate } from '../../database/migrate.ts'
-import { forgetVisitors } from './index.ts'
+import type { PostKey } from '../posts/index.ts'
+import { describePosts, forgetVisitors, startViewRecorder } from './index.ts'
 
 const app = await startApp({ ROLES: 'http,consumers,sender' })
 const { database } = app.services
@@ -47,7 +49,7 @@ test('of a view, hashes are kept until the day is over, and nothing after', asyn
   await visit(app, `${at}/p/${slug}`)
   const kept = () => database.many<Record<string, unknown>>`select * from post_views where project_id = ${project.id}`
   const [row] = await until('the view', async () => ((await kept()).length > 0 ? kept() : null))
-  assert.deepEqual(Object.keys(row ?? {}).sort(), ['day', 'list_id', 'post_id', 'project_id', 'visitor'])
+  assert.deepEqual(Object.keys(row ?? {}).sort(), ['day', 'list_id', 'peer', 'post_id', 'project_id', 'visitor'])
   assert.equal((row as { visitor: Buffer }).visitor.length, 16)
   await forgetVisitors.run(app.services, {})
   assert.equal((await kept()).length, 1, 'not while the day lasts')
@@ -56,6 +58,31 @@ test('of a view, hashes are kept until the day is over, and nothing after', asyn
   assert.deepEqual(await kept(), [])
   assert.deepEqual(await database.many`select * from visitor_salts`, [])
   assert.deepEqual(await project.events(), [], 'nobody wants to hear of it, so that nobody is told')
+})
+
+test('one place has some readers of a post a day, however many browsers it says to have', async () => {
+  toNoon(app)
+  const { project, list, at } = await newSite(app)
+  const { slug } = await publish(project, list, { subject: 'Crowd' })
+  const look = (address: string, version: number) =>
+    visit(app, `${at}/p/${slug}`, {
+      'x-forwarded-for': address,
+      'user-agent': `Mozilla/5.0 (X11; Linux x86_64; rv:${version}.0) Gecko/20100101 Firefox/${version}.0`,
+    })
+  const count = async () =>
+    (await database.first<{ count: number }>`select count(*) as count from post_views where project_id = ${project.id}`)?.count
+  for (let version = 0; version < 60; version++) assert.equal((await look('192.0.2.1', version)).status, 200)
+  await until('fifty of them', async () => (await count()) === 50)
+  // Another process knows nothing of what this one has seen.
+  const recorder = startViewRecorder(app.services)
+  const [post] = await database.many<PostKey>`select project_id, list_id, id as post_id from posts where project_id = ${project.id}`
+  for (const agent of ['a', 'b', 'c']) recorder.note(post as PostKey, { peer: 'ip:192.0.2.1', agent }, () => true)
+  await recorder.stop()
+  assert.equal(await count(), 50)
+  await look('2001:db8:1:2:3::4', 1)
+  await look('2001:db8:1:2:5::6', 1)
+  await look('2001:db8:1:3::1', 1)
+  await until('two lines', async () => (await count()) === 52)
 })
 
 test('who goes away with the list, or is looked at in another project, is told to nobody', async () => {
@@ -90,7 +117,7 @@ const old = `
   insert into mailboxes (project_id, id, address, address_key, type, status) select id, gen_random_uuid(), 'news@posthaste.test', 'news@posthaste.test', 'persistent', 'active' from projects;
   insert into lists (project_id, id, name, subdomain, type, mailbox_id) select project_id, gen_random_uuid(), 'News', 'old-news', 'newsletter', id from mailboxes;
   insert into posts (project_id, list_id, id, subject, body_html, status, sent_at, created_at, updated_at)
-  select l.project_id, l.id, gen_random_uuid(), p.subject, '<p>Old words</p>', p.status, case p.status when 'sent' then now() - p.age end, now() - p.age, now() - p.age
+  select l.project_id, l.id, gen_random_uuid(), p.subject, '<p>Old words{% if name %}Secret{% endif %}</p>', p.status, case p.status when 'sent' then now() - p.age end, now() - p.age, now() - p.age
   from lists l, (values ('Où est-il ? {{ name }}', 'sent', interval '5 days'), ('Twice', 'sent', interval '4 days'), ('Twice!', 'sent', interval '3 days'),
     ('漢字', 'sent', interval '2 days'), ('A draft', 'draft', interval '1 day')) as p (subject, status, age)`
 
@@ -110,4 +137,58 @@ test('what was sent before the upgrade is on the site: by its subject, or by its
   for (const place of places) assert.equal((await visit(upgraded, `/s/old-news/p/${place}`)).status, 200, place)
   assert.match(places[0] as string, /^post_/)
   assert.match(places[1] as string, /^post_/)
+  assert.match(body, />Où est-il\?</)
+  assert.doesNotMatch(body, /Old words|Secret/)
+  assert.match((await visit(upgraded, '/s/old-news/archive?q=old')).body, /Nothing was found/)
+  await describePosts.run(upgraded.services, {})
+  upgraded.clock.advance(61_000)
+  const later = (await visit(upgraded, '/s/old-news/')).body
+  assert.equal(later.match(/<p>Old words<\/p>/g)?.length, 4)
+  assert.doesNotMatch(later, /Secret/)
+  assert.equal((await visit(upgraded, '/s/old-news/archive?q=old')).body.match(/<p>Old words<\/p>/g)?.length, 4)
+  assert.match((await visit(upgraded, '/s/old-news/archive?q=secret')).body, /Nothing was found/)
+})
+
+test('a post that is taken off the site is nowhere on it, and comes back at its place', async () => {
+  const { project, list, at } = await newSite(app)
+  const older = await publish(project, list, { subject: 'Wrnog', body_html: '<p>Teh words</p>' })
+  await publish(project, list, { subject: 'Newer' })
+  const path = `/lists/${list.id}/posts/${older.id}`
+  for (const page of ['', '/p/wrnog', '/feed.xml']) assert.match((await visit(app, `${at}${page}`)).body, /Wrnog/)
+  const { status, body } = await project.post(`${path}/unpublish`)
+  assert.deepEqual([status, body.status, body.published_at, body.slug, body.hidden_at], [200, 'draft', null, 'wrnog', null])
+  assert.deepEqual(await project.events(), ['post.updated'])
+  await until('it to be gone', async () => !(await visit(app, at)).body.includes('Wrnog'))
+  for (const page of ['', '/archive', '/archive?q=teh', '/feed.xml', '/atom.xml', '/feed.json', '/sitemap.xml', '/p/newer'])
+    assert.doesNotMatch((await visit(app, `${at}${page}`)).body, /wrnog|Teh words/i, page)
+  for (const place of ['wrnog', older.id]) assert.equal((await visit(app, `${at}/p/${place}`)).status, 404)
+  assert.equal((await project.patch(path, { subject: 'Wrong', body_html: '<p>The words</p>' })).status, 200)
+  assert.equal((await project.post(`${path}/publish`)).body.slug, 'wrnog')
+  await until('it to be back', async () => (await visit(app, `${at}/p/wrnog`)).status === 200)
+  assert.match((await visit(app, `${at}/p/wrnog`)).body, /<h1>Wrong<\/h1>[\s\S]*The words/)
+})
+
+test('what was mailed stays as it was sent, on the site or not', async () => {
+  const { project, list, path } = await newPost(app, { subscribers: 1, body: { subject: 'Mailed' } })
+  assert.equal((await project.post(`${path}/send`)).status, 202)
+  await until('it to be sent', async () => (await project.get(path)).body.status === 'sent')
+  const sent = (await project.get(path)).body
+  await project.events()
+  const hidden = await project.post(`${path}/unpublish`)
+  assert.deepEqual([hidden.status, hidden.body], [200, { ...sent, hidden_at: hidden.body.hidden_at }])
+  assert.ok(Date.parse(hidden.body.hidden_at))
+  const page = `/s/${list.subdomain}/p/mailed`
+  await until('it to be gone', async () => (await visit(app, page)).status === 404)
+  for (const [action, problem] of [
+    ['unpublish', /^status: is sent and off the site; only a post that is on the site/],
+    ['send', /^status: is sent; only a draft/],
+  ] as const) {
+    const refused = await project.post(`${path}/${action}`)
+    assert.equal(refused.status, 422)
+    assert.match(refused.body.error.message, problem)
+  }
+  assert.deepEqual((await project.post(`${path}/publish`)).body, sent)
+  await until('it to be back', async () => (await visit(app, page)).status === 200)
+  assert.equal((await project.post(`${path}/publish`)).status, 422)
+  assert.deepEqual(await project.events(), ['post.updated', 'post.updated'])
 })

@@ -2,7 +2,7 @@ import { invalid } from '../../base/errors.ts'
 import type { Transaction } from '../../database/database.ts'
 import { publish } from '../../events/publish.ts'
 import type { Services } from '../../operations/context.ts'
-import { enrichContact, type KnownOfContact } from '../contacts/index.ts'
+import { enrichContact, type KnownOfContact, meetByForm } from '../contacts/index.ts'
 import { changeCounts, type ListRow } from '../lists/index.ts'
 import { findSuppression } from '../suppressions/index.ts'
 import { enterLine, hasEntry, type Newcomer } from '../waiting-lines/index.ts'
@@ -16,7 +16,7 @@ interface Addition {
   /** The caller vouches for the consent: no confirmation is asked for. */
   verified: boolean
   source: 'api' | 'form' | 'agent' | 'join'
-  /** A stranger asks, whose attempt was counted before (confirmation-budget.ts). */
+  /** A stranger asks, whose attempt was counted before (confirmation-budget.ts), and whose word of others counts for nothing. */
   isCounted?: boolean
   /** By whom and from where they came to a waitlist. */
   cameBy?: Pick<Newcomer, 'referred_by' | 'joined_from'>
@@ -37,7 +37,7 @@ export async function addSubscriber(services: Pick<Services, 'config' | 'secrets
   const { project_id, id: list_id } = list
   const { address: email, key: email_key } = known.email
   await refuseSuppressed(tx, list, email_key)
-  const contact = await enrichContact(tx, project_id, known)
+  const contact = await (isCounted ? meetByForm : enrichContact)(tx, project_id, known)
   const inserted = await insertSubscriber(tx, {
     project_id,
     list_id,
@@ -77,7 +77,8 @@ async function refuseSuppressed(tx: Transaction, list: ListRow, email_key: strin
     throw invalid('email', `is suppressed in this project (${suppression.reason}) and gets no mail; remove it from /suppressions first`)
 }
 
-async function askAgain(
+/** Their mailbox is asked once more, and they are not on the list before it answers. They are locked. */
+export async function askAgain(
   services: Pick<Services, 'config' | 'secrets'>,
   tx: Transaction,
   { list, subscriber: before, isCounted }: Parameters<typeof sendConfirmationMail>[2],

@@ -1,35 +1,43 @@
 import type { Queryable } from '../../database/database.ts'
 import type { Services } from '../../operations/context.ts'
+import { nameContact } from '../contacts/index.ts'
 import { findList, type ListRow } from '../lists/index.ts'
 import { makeActive } from './make-active.ts'
 import type { SubscriberRow } from './subscriber.ts'
-import { findSubscriber, lockSubscriber, type SubscriberKey } from './subscriber-queries.ts'
-import { readSubscriberToken } from './subscriber-token.ts'
+import { findSubscriber, lockSubscriber } from './subscriber-queries.ts'
+import { isOfAddress, readSubscriberToken, type SubscriberLink } from './subscriber-token.ts'
 
 export interface Confirmation {
   list: ListRow
   subscriber: SubscriberRow
+  /** False for links of older releases: they do not say which mailbox they went to, and it may be another by now. */
+  isTheirs: boolean
 }
 
-/** Whom a confirmation link is about; null when it is forged, or the list or the subscriber is gone. */
+/** Whom a confirmation link is about; null when it is forged, the list or the subscriber is gone, or has another address by now. */
 export async function findByConfirmToken(services: Services, token: string): Promise<Confirmation | null> {
-  const key = await keyIn(services, services.database, token)
-  if (!key) return null
-  const [list, subscriber] = await Promise.all([findList(services.database, key), findSubscriber(services.database, key)])
-  return list && subscriber ? { list, subscriber } : null
+  const { database } = services
+  const read = await readSubscriberToken(services, database, { purpose: 'confirm', token })
+  return read && findBehind(database, read)
 }
 
 /** Confirms once; doing it again changes nothing. Somebody who has left since stays away. */
 export async function confirmSubscriber(services: Services, token: string): Promise<Confirmation | null> {
   return services.database.transaction(async (tx) => {
-    const key = await keyIn(services, tx, token)
-    const list = key && (await findList(tx, key))
-    const before = list && (await lockSubscriber(tx, key))
-    if (!before) return null
-    if (before.status !== 'pending') return { list, subscriber: before }
-    return { list, subscriber: await makeActive(services, tx, { list, before }) }
+    const read = await readSubscriberToken(services, tx, { purpose: 'confirm', token })
+    if (!read) return null
+    const found = await findBehind(tx, read)
+    if (found?.subscriber.status !== 'pending') return found
+    // What a stranger wrote in the form is theirs now; who had a name keeps it. Contacts are held before subscribers.
+    await nameContact(tx, found.subscriber)
+    const before = await lockSubscriber(tx, read.key)
+    if (!before || !isOfAddress(read, before)) return null
+    if (before.status !== 'pending') return { ...found, subscriber: before }
+    return { ...found, subscriber: await makeActive(services, tx, { list: found.list, before }) }
   })
 }
 
-const keyIn = async (services: Services, db: Queryable, token: string): Promise<SubscriberKey | null> =>
-  (await readSubscriberToken(services, db, { purpose: 'confirm', token }))?.key ?? null
+async function findBehind(db: Queryable, link: SubscriberLink): Promise<Confirmation | null> {
+  const [list, subscriber] = [await findList(db, link.key), await findSubscriber(db, link.key)]
+  return list && subscriber && isOfAddress(link, subscriber) ? { list, subscriber, isTheirs: link.mark !== null } : null
+}

@@ -5,7 +5,7 @@ import type { Services } from '../../operations/context.ts'
 import { type ListRow, senderOf } from '../lists/index.ts'
 import { refuseTooMany } from './confirmation-budget.ts'
 import type { SubscriberRow } from './subscriber.ts'
-import { subscriberToken } from './subscriber-token.ts'
+import { preferencesUrl, subscriberToken } from './subscriber-token.ts'
 
 /** Whoever is added and removed again and again, on whichever lists of whichever projects, is not to be bombed with our mail. */
 const maxPerProject = 5
@@ -35,6 +35,7 @@ export async function sendConfirmationMail(
   if ((await countMessages(tx, toPerson)) >= maxPerPerson) return
   if (!isCounted) await refuseTooMany(services, tx, project_id)
   const url = `${services.config.PUBLIC_URL}/confirm/${subscriberToken(services, 'confirm', subscriber)}`
+  const preferences = preferencesUrl(services, subscriber)
   const words = wordsOf(list)
   const opening = list.confirmation_message ?? words.opening
   const closing = 'If it was not you, do nothing: without your confirmation you will not hear from us again.'
@@ -46,10 +47,16 @@ export async function sendConfirmationMail(
       ...senderOf(list),
       to: subscriber.email as string,
       subject: words.subject,
-      text: [opening, `To confirm, open this page and press the button:\n${url}`, closing, list.postal_address]
+      text: [
+        opening,
+        `To confirm, open this page and press the button:\n${url}`,
+        closing,
+        `Preferences: ${preferences}`,
+        list.postal_address,
+      ]
         .filter(Boolean)
         .join('\n\n'),
-      html: html`<p>${opening}</p><p><a href="${url}">${words.button}</a></p><p>${closing}</p>${list.postal_address ? html`<p>${list.postal_address}</p>` : null}`
+      html: html`<p>${opening}</p><p><a href="${url}">${words.button}</a></p><p>${closing}</p><p><a href="${preferences}">Preferences</a></p>${list.postal_address ? html`<p>${list.postal_address}</p>` : null}`
         .text,
       // RFC 3834: no vacation notice should answer this.
       headers: { 'Auto-Submitted': 'auto-generated' },

@@ -6,7 +6,7 @@ import type { ListRow } from '../lists/index.ts'
 import { isUsedUp } from './confirmation-budget.ts'
 
 interface Attempt {
-  list: ListRow
+  list: Pick<ListRow, 'project_id' | 'id'>
   /** A keyed hash of where it comes from. */
   from: Buffer
   /** False for an agent that joins as itself. */

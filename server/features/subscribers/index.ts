@@ -17,7 +17,7 @@ export const subscriberOperations: Operation[] = [
   deleteSubscriber,
 ]
 
-export { type Added, addSubscriber } from './add-subscriber.ts'
+export { type Added, addSubscriber, askAgain } from './add-subscriber.ts'
 export { type Confirmation, confirmSubscriber, findByConfirmToken } from './confirm-subscriber.ts'
 export { sendConfirmationMail } from './confirmation-mail.ts'
 export { countAttempt, forgetAttempts } from './crowd.ts'
@@ -35,5 +35,5 @@ export {
   saveReason,
   saveSubscriber,
 } from './subscriber-queries.ts'
-export { readSubscriberToken, subscriberToken } from './subscriber-token.ts'
+export { isOfAddress, preferencesUrl, readSubscriberToken, subscriberToken } from './subscriber-token.ts'
 export { exportCsv, importCsv }

@@ -50,10 +50,13 @@ export const insertSubscriber = (tx: Transaction, subscriber: NewSubscriber) => 
   on conflict (project_id, list_id, email_key) do nothing
   returning *`
 
-/** Who becomes active gets a new number: what was sent before is not for them. */
+/**
+ * Who becomes active gets a new number: what was sent before is not for them. Who is asked to confirm once more left when they did: asking
+ * and leaving again is no new leaving, which could be undone.
+ */
 export const saveSubscriber = (tx: Transaction, subscriber: SubscriberRow) => tx.first<SubscriberRow>`
   update subscribers set name = ${subscriber.name}, status = ${subscriber.status}, subscribed_at = ${subscriber.subscribed_at},
-    unsubscribed_at = case when ${subscriber.status} = 'unsubscribed' then coalesce(unsubscribed_at, ${tx.now}) end,
+    unsubscribed_at = case ${subscriber.status} when 'unsubscribed' then coalesce(unsubscribed_at, ${tx.now}) when 'pending' then unsubscribed_at end,
     unsubscribe_reason = case when ${subscriber.status} = 'unsubscribed' then unsubscribe_reason end,
     paused_until = case when ${subscriber.status} = status then paused_until end,
     activation = case when ${subscriber.status} = 'active' and status <> 'active' then nextval('activations') else activation end

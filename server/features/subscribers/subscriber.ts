@@ -23,7 +23,7 @@ export interface SubscriberRow {
   last_click_at: Date | null
   country: string | null
   city: string | null
-  /** Set while they are unsubscribed. */
+  /** When they left; kept while they are asked to confirm once more. */
   unsubscribed_at: Date | null
   /** In their own words, while they are away. */
   unsubscribe_reason: string | null
@@ -31,6 +31,16 @@ export interface SubscriberRow {
   paused_until: Date | null
   created_at: Date
 }
+
+/** So long after leaving one press brings somebody back; later they subscribe once more, and confirm. */
+const undoMs = 24 * 3_600_000
+
+/** Only who was on the list: a stranger may have put there who never confirmed. */
+export const canUndoLeaving = (row: Pick<SubscriberRow, 'status' | 'subscribed_at' | 'unsubscribed_at'>, now: Date): boolean =>
+  row.status === 'unsubscribed' &&
+  row.subscribed_at !== null &&
+  row.unsubscribed_at !== null &&
+  now.getTime() - row.unsubscribed_at.getTime() < undoMs
 
 export const SubscriberParams = z.object({ listId: idOf('lst'), subId: idOf('sub') })
 

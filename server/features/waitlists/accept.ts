@@ -10,7 +10,6 @@ type Needs = Pick<Services, 'database' | 'secrets'>
 
 interface Invitation {
   list: ListRow
-  email: string | null
   /** Null for who has left. */
   status: WaitlistStatus | null
 }
@@ -22,7 +21,7 @@ export async function findInvitation(services: Needs, token: string): Promise<In
   if (!key) return null
   const [list, subscriber, entry] = await Promise.all([findList(database, key), findSubscriber(database, key), findEntry(database, key)])
   if (!list || !subscriber) return null
-  return { list, email: subscriber.email, status: subscriber.status === 'active' ? (entry?.status ?? null) : null }
+  return { list, status: subscriber.status === 'active' ? (entry?.status ?? null) : null }
 }
 
 /** Accepts once; doing it again changes nothing. Who has left since stays away. */

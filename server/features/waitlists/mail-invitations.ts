@@ -3,6 +3,7 @@ import { enqueueMessages } from '../../delivery/enqueue.ts'
 import { defineJob } from '../../jobs/jobs.ts'
 import type { Services } from '../../operations/context.ts'
 import { findList, type ListKey, type ListRow, senderOf } from '../lists/index.ts'
+import { preferencesUrl } from '../subscribers/index.ts'
 import { linesWithDueMail, takeDueMail } from './waitlist-queries.ts'
 import { acceptUrl, statusUrl } from './waitlist-token.ts'
 
@@ -30,27 +31,33 @@ async function mailSome(services: Services, key: ListKey): Promise<number> {
     const list = await findList(tx, key)
     if (!list) return 0
     const due = await takeDueMail(tx, key, chunk)
-    const people = due.flatMap(({ id, email }) => (email === null ? [] : [{ ...key, id, email }]))
+    const people = due.flatMap(({ id, email, email_key }) => (email === null ? [] : [{ ...key, id, email, email_key }]))
     const mails = people.map((person) => invitationMail(services, list, person))
     await enqueueMessages(tx, { project_id: key.project_id, kind: 'waitlist_invitation', list_id: key.list_id, mails })
     return due.length
   })
 }
 
-type Person = Parameters<typeof acceptUrl>[1] & { email: string }
+type Person = Parameters<typeof acceptUrl>[1] & { email: string; email_key: string | null }
 
 function invitationMail(services: Services, list: ListRow, person: Person) {
-  const [accept, leave] = [acceptUrl(services, person), statusUrl(services, person)]
+  const [accept, leave, preferences] = [acceptUrl(services, person), statusUrl(services, person), preferencesUrl(services, person)]
   const opening = `Your turn has come: you are invited to ${list.name}.`
   const closing = 'You get this because you joined the waitlist. You do not want it any more? Leave it here:'
   return {
     ...senderOf(list),
     to: person.email,
     subject: `You are invited: ${list.name}`,
-    text: [opening, `To accept, open this page and press the button:\n${accept}`, `${closing}\n${leave}`, list.postal_address]
+    text: [
+      opening,
+      `To accept, open this page and press the button:\n${accept}`,
+      `${closing}\n${leave}`,
+      `Preferences: ${preferences}`,
+      list.postal_address,
+    ]
       .filter(Boolean)
       .join('\n\n'),
-    html: html`<p>${opening}</p><p><a href="${accept}">Accept the invitation</a></p><p>${closing} <a href="${leave}">leave the waitlist</a></p>${list.postal_address ? html`<p>${list.postal_address}</p>` : null}`
+    html: html`<p>${opening}</p><p><a href="${accept}">Accept the invitation</a></p><p>${closing} <a href="${leave}">leave the waitlist</a> · <a href="${preferences}">Preferences</a></p>${list.postal_address ? html`<p>${list.postal_address}</p>` : null}`
       .text,
     // RFC 8058: a POST to the same address takes them off the list. RFC 3834: no vacation notice should answer this.
     headers: {

@@ -45,6 +45,7 @@ export const setAccepted = (tx: Transaction, key: ListKey & { subscriber_id: Sub
 export interface DueMail {
   id: SubscriberId
   email: string | null
+  email_key: string | null
 }
 
 /** Whom the next mails are for, in the order of the line; from now on they are somebody's to queue. */
@@ -57,7 +58,7 @@ export const takeDueMail = (tx: Transaction, key: ListKey, limit: number) => tx.
     where e.project_id = ${key.project_id} and e.list_id = ${key.list_id} and e.subscriber_id = due.subscriber_id
     returning e.subscriber_id
   )
-  select s.id, case when s.status = 'active' then s.email end as email from taken join subscribers s
+  select s.id, case when s.status = 'active' then s.email end as email, s.email_key from taken join subscribers s
     on s.project_id = ${key.project_id} and s.list_id = ${key.list_id} and s.id = taken.subscriber_id
   order by s.id`
 

@@ -3,6 +3,7 @@ import { formatUuid, parseUuid } from '../../base/uuid.ts'
 import type { Queryable } from '../../database/database.ts'
 import type { Services } from '../../operations/context.ts'
 import { findProjectNow } from '../agents/index.ts'
+import type { ListRow } from '../lists/index.ts'
 import type { SubscriberKey } from '../subscribers/index.ts'
 
 type Needs = Pick<Services, 'config' | 'secrets'>
@@ -22,8 +23,11 @@ export const acceptUrl = ({ config, secrets }: Needs, person: Person): string =>
   `${config.PUBLIC_URL}/invited/${secrets.sign('waitlist_accept', payloadOf(person))}`
 
 /** What people share. It opens the page to join on, and tells nothing of who shared it. */
-export const referralUrl = ({ config }: Pick<Services, 'config'>, list: { subdomain: string }, code: string): string =>
-  `${config.PUBLIC_URL}/s/${list.subdomain}/join?ref=${code}`
+export const referralUrl = (
+  { config }: Pick<Services, 'config'>,
+  { subdomain, site_domain }: Pick<ListRow, 'subdomain' | 'site_domain'>,
+  code: string,
+): string => `${site_domain === null ? `${config.PUBLIC_URL}/s/${subdomain}` : `https://${site_domain}`}/join?ref=${code}`
 
 /** The link may be older than a merge that took the list into another project. */
 export async function findKeyIn(

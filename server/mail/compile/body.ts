@@ -119,8 +119,10 @@ export function htmlFooter(html: string, tags: MergeTags, footer: Footer): strin
   const visible = visibleHtml(html)
   const lines: string[] = []
   if (!hasVariable(visible, tags, 'unsubscribe_url')) {
-    const unsubscribe = `<a href="${tags.add('{{ unsubscribe_url }}')}" style="color:#666">Unsubscribe</a>`
-    lines.push(`You get this mail because you subscribed to ${escapeHtml(footer.list_name)}. ${unsubscribe}`)
+    const link = (name: string, words: string): string => `<a href="${tags.add(`{{ ${name} }}`)}" style="color:#666">${words}</a>`
+    const preferences = hasVariable(visible, tags, 'preferences_url') ? '' : ` · ${link('preferences_url', 'Preferences')}`
+    lines.push(`You get this mail because you subscribed to ${escapeHtml(footer.list_name)}.`)
+    lines.push(`${link('unsubscribe_url', 'Unsubscribe')}${preferences}`)
   }
   if (footer.postal_address && !hasVariable(visible, tags, 'postal_address')) {
     lines.push(escapeHtml(footer.postal_address).replace(/\r\n|\r|\n/g, '<br>'))
@@ -132,7 +134,10 @@ export function htmlFooter(html: string, tags: MergeTags, footer: Footer): strin
 
 export function textFooter(text: string, tags: MergeTags, footer: Footer): string {
   const lines: string[] = []
-  if (!hasVariable(text, tags, 'unsubscribe_url')) lines.push(`Unsubscribe: ${tags.add('{{ unsubscribe_url }}')}`)
+  if (!hasVariable(text, tags, 'unsubscribe_url')) {
+    lines.push(`Unsubscribe: ${tags.add('{{ unsubscribe_url }}')}`)
+    if (!hasVariable(text, tags, 'preferences_url')) lines.push(`Preferences: ${tags.add('{{ preferences_url }}')}`)
+  }
   if (footer.postal_address && !hasVariable(text, tags, 'postal_address')) lines.push(footer.postal_address)
   if (lines.length === 0) return text
   return `${text.trimEnd()}\n\n-- \n${footer.list_name}\n${lines.join('\n')}\n`

@@ -4,12 +4,18 @@ import { fillPost, someFrame, somePost, someReader } from '../../../tests/suppor
 import { compilePost, previewOf } from './compile-post.ts'
 
 const unsubscribe = 'https://posthaste.test/u/tok3n'
+const preferences = 'https://posthaste.test/preferences/tok3n'
 const count = (text: string | undefined, what: string) => (text ?? '').split(what).length - 1
 
 test('the way out is added to both parts when the author left it out, and the postal address with it', async () => {
   const { email } = await fillPost({ frame: { postal_address: '1 Main <Street>\nTown' } })
   assert.equal(count(email.html, `href="${unsubscribe}"`), 1)
   assert.equal(count(email.text, unsubscribe), 1)
+  assert.match(
+    email.html ?? '',
+    new RegExp(`<a href="${unsubscribe}"[^>]*>Unsubscribe</a> · <a href="${preferences}"[^>]*>Preferences</a>`),
+  )
+  assert.match(email.text ?? '', new RegExp(`Unsubscribe: ${unsubscribe}\nPreferences: ${preferences}\n`))
   assert.match(email.html ?? '', /1 Main &lt;Street&gt;<br>Town/)
   assert.match(email.text ?? '', /1 Main <Street>\nTown/)
   assert.ok((email.html ?? '').indexOf(unsubscribe) < (email.html ?? '').indexOf('</body>'))
@@ -24,6 +30,20 @@ test('an author’s own unsubscribe link and postal address are enough', async (
   assert.equal(count(email.text, unsubscribe), 1)
   assert.equal(count(email.html, '1 Main Street'), 1)
   assert.equal(count(email.text, '1 Main Street'), 1)
+  assert.equal(count(email.html, preferences) + count(email.text, preferences), 0, 'whoever writes their own footer says what is in it')
+})
+
+test('preferences have one link, the author’s where there is one, and count as no click', async () => {
+  for (const html of ['<a href="{{ preferences_url }}">Choose</a>', '{% if name %}{% endif %}<a href="{{ preferences_url }}">Choose</a>']) {
+    const { email, links } = await fillPost({ post: { html }, frame: { track_clicks: true } })
+    assert.deepEqual([count(email.html, `href="${preferences}"`), count(email.html, `href="${unsubscribe}"`), links], [1, 1, []])
+  }
+})
+
+test('a frame that was kept before there were preferences leads to the page that has a link to them', async () => {
+  const { preferences: _, ...urls } = someFrame.urls
+  const { email } = await fillPost({ frame: { urls } })
+  assert.deepEqual([count(email.html, `href="${unsubscribe}"`), count(email.html, preferences)], [2, 0])
 })
 
 for (const hidden of [

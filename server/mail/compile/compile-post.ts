@@ -70,6 +70,7 @@ const sampleScope = {
   email: 'ann@example.com',
   contact: { metadata: {}, tags: [] },
   unsubscribe_url: 'https://example.com/u/x',
+  preferences_url: 'https://example.com/preferences/x',
   list_name: 'News',
   postal_address: '',
 }

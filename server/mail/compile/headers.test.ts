@@ -55,7 +55,10 @@ test('a post of text alone is one part', async () => {
   assert.ok(fields.includes('Content-Type: text/plain; charset=utf-8'))
   assert.ok(fields.includes('Content-Transfer-Encoding: quoted-printable'))
   assert.equal(email.html, undefined)
-  assert.match(email.text ?? '', /^Hello Bob\n\n-- \nWeekly\nUnsubscribe: https:\/\/posthaste\.test\/u\/tok3n\n/)
+  assert.match(
+    email.text ?? '',
+    /^Hello Bob\n\n-- \nWeekly\nUnsubscribe: https:\/\/posthaste\.test\/u\/tok3n\nPreferences: https:\/\/posthaste\.test\/preferences\/tok3n\n$/,
+  )
 })
 
 test('a Message-ID with a domain of its own keeps it, and a frame from JSON has its date', async () => {

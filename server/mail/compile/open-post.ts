@@ -46,6 +46,7 @@ function refuseOddTokens({ tokens }: Recipient): void {
 
 export const fixedOf = (frame: PostFrame): Fixed => ({
   unsubscribe: tokenText(frame.urls.unsubscribe),
+  preferences: tokenText(frame.urls.preferences ?? frame.urls.unsubscribe),
   list_name: frame.list.name,
   postal_address: frame.postal_address ?? '',
 })

@@ -16,12 +16,12 @@ const properties = new Set(
 /** Shorthands whose colour is all that is wanted of them. */
 const renamed: Record<string, string> = { background: 'background-color', 'word-wrap': 'overflow-wrap' }
 
-/** No function but those of colours, no escape that could spell one, no comment, no brace, nothing of other rules. */
-const value = /^(?:[\w\s.,%#+'"-]|(?:rgba?|hsla?)\([\d\s.,%/deg-]*\))+$/i
+/** No function but those of colours, no escape that could spell one, no comment, no brace, nothing of other rules; no line end, which a quote cannot have. */
+const value = /^(?:[\w .,%#'"-]|(?:rgba?|hsla?)\([\d .,%/deg-]*\))+$/i
 const displays = /^(?:none|block|inline|inline-block|table|table-row|table-cell|list-item)$/i
-/** Longer than any screen, or to the left of the page. */
-const immoderate = /\d{4,}(?:\.\d+)?(?:px|pt|em|rem|vw|vh|%|in|cm|mm|ch|ex)|(?:^|[\s,])-\s*[\d.]/i
-const huge = /(?:^|[\s,])(?:[1-9]\d{2,}px|[1-9]\d{2,}pt|(?:[6-9]|\d{2,})(?:\.\d+)?r?em|\d{3,}vw)/i
+/** Longer than any screen, in whatever unit or notation, or to the left of the page. */
+const immoderate = /(?:^|[ ,])(?:\d{4,}|\d*\.?\d+e-?\d|-[\d.]|(?!100v[wh](?:[ ,]|$))\d{3,}(?:\.\d+)?(?!px|pt|%|mm)[a-z])/i
+const huge = /(?:^|[ ,])(?:[1-9]\d{2,}px|[1-9]\d{2,}pt|(?:[6-9]|\d{2,})(?:\.\d+)?r?em|\d{3,}vw)/i
 
 /** The declarations of a style attribute that are harmless. Nothing is important: the page's own rules are. */
 export const pageStyle = (style: string): string =>
@@ -29,7 +29,10 @@ export const pageStyle = (style: string): string =>
     properties,
     renamed,
     clean(property, written) {
-      const text = written.replace(/!\s*important\s*$/i, '').trim()
+      const text = written
+        .replace(/!\s*important\s*$/i, '')
+        .replace(/\s+/g, ' ')
+        .trim()
       return isHarmless(property, text) ? text : null
     },
   })
@@ -37,10 +40,13 @@ export const pageStyle = (style: string): string =>
 function isHarmless(property: string, text: string): boolean {
   if (text === '' || text.length > 200 || !value.test(text) || !isQuotedEvenly(text) || immoderate.test(text)) return false
   if (property === 'display') return displays.test(text)
+  if (property === 'line-height') return !/^\d{2,}(?:\.\d*)?$/.test(text)
   return property !== 'font-size' || !huge.test(text)
 }
 
 /** A quote left open would take the rest of the sheet with it. */
 const isQuotedEvenly = (text: string): boolean => /^(?:[^'"]|'[^'"]*'|"[^'"]*")*$/.test(text)
+
+export const isHidden = (style: string): boolean => /(?:^|;)display:none(?:;|$)/i.test(style)
 
 export const isColoured = (style: string): boolean => /(?:^|;)(?:color|background-color):/.test(style)

@@ -28,6 +28,8 @@ export function tokenText(template: string): TokenText {
 /** What is the same for every reader of a post, and can be named in a merge tag. */
 export interface Fixed {
   unsubscribe: TokenText
+  /** Has the same token: whoever may unsubscribe somebody may as well say what they get. */
+  preferences: TokenText
   list_name: string
   postal_address: string
 }
@@ -71,8 +73,10 @@ function toPieces(piece: string | Tag, mode: Mode, fixed: Fixed): Piece[] {
   const { path, otherwise } = piece.variable
   const [name] = path
   if (path.length === 1) {
-    if (name === 'unsubscribe_url')
-      return [escaped(fixed.unsubscribe[0]), { kind: 'token', purpose: 'unsubscribe' }, escaped(fixed.unsubscribe[1])]
+    if (name === 'unsubscribe_url' || name === 'preferences_url') {
+      const [before, after] = name === 'unsubscribe_url' ? fixed.unsubscribe : fixed.preferences
+      return [escaped(before), { kind: 'token', purpose: 'unsubscribe' }, escaped(after)]
+    }
     if (name === 'list_name' || name === 'postal_address') return [escaped(fixed[name] || (otherwise ?? ''))]
   }
   return [{ kind: 'variable', variable: piece.variable, mode }]
@@ -135,6 +139,7 @@ const scopeOf = (recipient: Recipient, fixed: Fixed): Scope => ({
   name: recipient.name,
   first_name: firstName(recipient),
   unsubscribe_url: `${fixed.unsubscribe[0]}${recipient.tokens.unsubscribe}${fixed.unsubscribe[1]}`,
+  preferences_url: `${fixed.preferences[0]}${recipient.tokens.unsubscribe}${fixed.preferences[1]}`,
   list_name: fixed.list_name,
   postal_address: fixed.postal_address,
   delivery_token: { click: recipient.tokens.click, open: recipient.tokens.open },

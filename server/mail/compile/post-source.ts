@@ -17,7 +17,8 @@ export interface PostFrame {
   postal_address: string | null
   track_opens: boolean
   track_clicks: boolean
-  urls: { unsubscribe: string; one_click: string; click: string; open: string }
+  /** `preferences` is not there in frames that were kept before there was such a page. */
+  urls: { unsubscribe: string; one_click: string; preferences?: string; click: string; open: string }
   /** `unsubscribe` is null where nobody would read what is sent there; `complaints` takes reports of RFC 9477, where it is set. */
   mail: { return_path: string; unsubscribe: string | null; complaints?: string | null }
   feedback_id: string

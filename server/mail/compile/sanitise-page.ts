@@ -1,6 +1,6 @@
 import sanitize from 'sanitize-html'
 import { safeImage } from './page-image.ts'
-import { isColoured, pageStyle } from './page-style.ts'
+import { isColoured, isHidden, pageStyle } from './page-style.ts'
 
 /** An author's HTML, made safe to be a part of a page of ours. */
 export interface SafePage {
@@ -56,9 +56,12 @@ const renamed: Record<string, string> = { h1: 'h2', main: 'div', nav: 'div' }
 export function sanitisePage(html: string): SafePage {
   const classes = new Map<string, string>()
   const page: SafePage = { html: '', styles: [], is_coloured: false, image: null }
+  const hidden = new Set<string>()
   const classOf = (style: string): string | undefined => {
     if (!classes.has(style) && classes.size < maxStyles) classes.set(style, `s${classes.size}`)
-    return classes.get(style)
+    const name = classes.get(style)
+    if (name !== undefined && isHidden(style)) hidden.add(name)
+    return name
   }
   page.html = sanitize(html, {
     allowedTags,
@@ -71,8 +74,9 @@ export function sanitisePage(html: string): SafePage {
     disallowedTagsMode: 'discard',
     enforceHtmlBoundary: false,
     parseStyleAttributes: false,
-    // A picture that leads nowhere, or that nobody sees, is none.
-    exclusiveFilter: ({ tag, attribs }) => tag === 'img' && attribs.src === undefined,
+    // A picture that leads nowhere, or that nobody sees, is none. What is hidden goes whole: feeds, searches and previews know of no styles.
+    exclusiveFilter: ({ tag, attribs }) =>
+      (tag === 'img' && attribs.src === undefined) || hidden.has((attribs.class ?? '').split(' ')[0] as string),
     transformTags: {
       '*': (written, { style, class: _, id, name, ...rest }) => {
         const safe = style === undefined ? '' : pageStyle(style)
@@ -81,20 +85,33 @@ export function sanitisePage(html: string): SafePage {
         const tagName = isStyledBody ? 'div' : (renamed[written] ?? written)
         const marked = classOfStyle(safe, classOf)
         const named = tagName === 'img' ? undefined : ownName(id ?? (written === 'a' ? name : undefined))
-        const attribs: sanitize.Attributes = { ...rest, ...(marked ? { class: marked } : {}), ...(named ? { id: named } : {}) }
+        const attribs: sanitize.Attributes = { ...moderate(rest), ...(marked ? { class: marked } : {}), ...(named ? { id: named } : {}) }
         if (isColoured(safe) || attribs.bgcolor !== undefined || (tagName === 'font' && attribs.color)) page.is_coloured = true
         if (tagName === 'a') return { tagName, attribs: linkOf(attribs) }
         if (tagName !== 'img') return { tagName, attribs }
-        const image = safeImage(attribs, safe)
-        if (page.image === null && image.src?.startsWith('https:')) page.image = image.src
-        return { tagName, attribs: image }
+        return { tagName, attribs: safeImage(attribs, safe) }
       },
     },
   })
   page.html = page.html.trim()
-  page.styles = [...classes].map(([style, name]) => `.${name}{${style}}`)
+  page.image = /<img src="(https:[^"]*)"/.exec(page.html)?.[1]?.replaceAll('&amp;', '&') ?? null
+  page.styles = [...classes].filter(([, name]) => !hidden.has(name)).map(([style, name]) => `.${name}{${style}}`)
   return page
 }
+
+const sizes: Record<string, RegExp> = {
+  border: /^\d{1,2}$/,
+  cellpadding: /^\d{1,2}$/,
+  cellspacing: /^\d{1,2}$/,
+  colspan: /^\d{1,3}$/,
+  rowspan: /^\d{1,3}$/,
+  span: /^\d{1,3}$/,
+  width: /^\d{1,4}(?:px)?$|^\d{1,3}%$/,
+}
+
+/** Without sizes that make a page of a post's length miles long. */
+const moderate = (attributes: sanitize.Attributes): sanitize.Attributes =>
+  Object.fromEntries(Object.entries(attributes).filter(([name, written]) => sizes[name]?.test(written.trim()) ?? true))
 
 const classOfStyle = (style: string, classOf: (style: string) => string | undefined) => (style === '' ? undefined : classOf(style))
 

@@ -114,6 +114,7 @@ const tags = [
   'first_name',
   'email',
   'unsubscribe_url',
+  'preferences_url',
   'list_name',
   'postal_address | default: "nowhere"',
   'contact.metadata.x',

@@ -1,6 +1,6 @@
 import { type Html, html } from '../../base/html.ts'
 import { formatId, type PostId, parseId } from '../../base/ids.ts'
-import { pageSitePosts, type SitePostHead } from '../../features/sites/index.ts'
+import { pageSitePosts, type SitePostHead, searchSitePosts } from '../../features/sites/index.ts'
 import type { Services } from '../../operations/context.ts'
 import { type Site, siteDocument } from './layout.ts'
 import { postList } from './post-list.ts'
@@ -21,10 +21,15 @@ export function archiveView({ database }: Services, query: ArchiveQuery): View<S
   const after = parseId('post', String(query.page ?? '')) as PostId | null
   const q = (typeof query.q === 'string' ? query.q : '').replace(/\s+/g, ' ').trim().slice(0, maxQueryLetters)
   const words = q.match(/[\p{L}\p{N}\p{M}]+/gu)?.slice(0, maxWords) ?? []
+  const filter = { after, words, limit: pageSize + 1 }
   return {
     key: q === '' ? `/archive ${after ?? ''}` : null,
     load: async (subdomain) =>
-      q !== '' && words.length === 0 ? [] : pageSitePosts(database, { subdomain, after, words, limit: pageSize + 1 }),
+      q === ''
+        ? pageSitePosts(database, { ...filter, subdomain })
+        : words.length === 0
+          ? []
+          : searchSitePosts(database, { ...filter, subdomain }),
     // Past the last post there is no page.
     show: (site, posts) => (site.show_posts && (after === null || posts.length > 0) ? archive(site, { posts, q, after }) : null),
   }
@@ -49,15 +54,15 @@ function archive(site: Site, { posts, q, after }: Shown) {
       ? { head: siteCard(site, { title: `${title}: ${site.name}`, description: site.description, path: '/archive', type: 'website' }) }
       : {}),
     content: html`<div class="hero"><h1>${words.archive}</h1>${searchForm(site, q)}${q === '' ? null : html`<p class="fine"><a href="${base}/archive">${words.allPosts}</a></p>`}</div>
-${posts.length === 0 ? none(site, q) : postList(site, posts.slice(0, pageSize))}${pages(site, { posts, q, after })}`,
+${posts.length === 0 ? none(site, q) : html`<div class="archive">${postList(site, posts.slice(0, pageSize))}</div>`}${pages(site, { posts, q, after })}`,
   })
 }
 
 const searchForm = ({ base, words }: Site, q: string): Html =>
-  html`<form class="inline" role="search" action="${base}/archive"><label class="hidden" for="q">${words.searchPosts}</label><input type="search" id="q" name="q" value="${q}" placeholder="${words.searchPosts}" maxlength="${maxQueryLetters}"><button>${words.search}</button></form>`
+  html`<form class="inline" role="search" action="${base}/archive"><label class="hidden" for="q">${words.searchPosts}</label><input type="search" id="q" name="q" value="${q}" placeholder="${words.searchPosts}" maxlength="${maxQueryLetters}"><button class="quiet">${words.search}</button></form>`
 
 const none = ({ words }: Site, q: string): Html =>
-  html`<p class="soft" role="status">${q === '' ? words.noPostsYet : words.foundNone(q)}</p>`
+  html`<p class="none" role="status">${q === '' ? words.noPostsYet : words.foundNone(q)}</p>`
 
 function pages({ base, words }: Site, { posts, q, after }: Shown): Html | null {
   const last = posts.length > pageSize ? posts[pageSize - 1] : undefined

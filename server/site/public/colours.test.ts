@@ -27,6 +27,17 @@ test('a colour that can be read is left as it is', () => {
   assert.equal(accentOn('dark', '#8aa8ff').accent, '#8aa8ff')
 })
 
+test('one that cannot is moved no further than it must be, and stays as strong as it was', () => {
+  assert.deepEqual(accentOn('dark', '#b4451f'), { accent: '#dd6339', onAccent: '#111014' })
+  assert.deepEqual(accentOn('light', '#ffff00'), { accent: '#6c6c00', onAccent: '#ffffff' })
+  assert.equal(accentOn('dark', '#000000').accent, '#868686')
+})
+
+test('the edges of fields and buttons can be seen (WCAG 2.2, 1.4.11)', () => {
+  for (const { paper, card, edge } of Object.values(papers))
+    for (const behind of [paper, card]) assert.ok(ratio(edge, behind) >= 3, `${edge} on ${behind}: ${ratio(edge, behind)}`)
+})
+
 test('text can be read on every paper', () => {
   for (const { paper, card, ink, soft } of Object.values(papers))
     for (const behind of [paper, card]) for (const text of [ink, soft]) assert.ok(ratio(text, behind) >= 4.5)

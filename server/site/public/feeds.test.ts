@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { startApp } from '../../../tests/support/posthaste.ts'
 import { newSite, publish, visit } from '../../../tests/support/sites.ts'
 import { readXml } from '../../../tests/support/xml.ts'
+import { parseId } from '../../base/ids.ts'
 
 const app = await startApp()
 
@@ -11,6 +12,8 @@ const odd = {
   body_html: '<p style="color:red">One ]]> &amp; two</p><script>x</script>',
   preview_text: 'Is <it>\u000b & so',
 }
+
+const idOf = (prefix: 'post' | 'lst', id: string): string => `urn:uuid:${parseId(prefix, id)}`
 
 async function site() {
   const made = await newSite(app, { name: 'Soup & "Bread"', description: 'For <all>' })
@@ -33,7 +36,8 @@ test('RSS 2.0: well-formed, whole posts, dates as RFC 822 has them', async () =>
   assert.equal(channel.one('atom:link').attributes.href, `${url}/feed.xml`)
   const [newest, first] = channel.all('item')
   assert.equal(newest?.one('title').text, 'A <b> & "c" ]]> 😀')
-  assert.equal(newest?.one('guid').text, `${url}/p/${post.slug}`)
+  assert.equal(newest?.one('link').text, `${url}/p/${post.slug}`)
+  assert.deepEqual([newest?.one('guid').text, newest?.one('guid').attributes.isPermaLink], [idOf('post', post.id), 'false'])
   assert.equal(newest?.one('description').text, 'Is <it> & so')
   assert.equal(newest?.one('content:encoded').text, '<p>One ]]&gt; &amp; two</p>')
   assert.equal(first?.one('content:encoded').text, '<p>Hello <em>you</em></p>')
@@ -42,12 +46,12 @@ test('RSS 2.0: well-formed, whole posts, dates as RFC 822 has them', async () =>
 })
 
 test('Atom: well-formed, with all that RFC 4287 asks of a feed and of its entries', async () => {
-  const { at, url } = await site()
+  const { at, url, list } = await site()
   const { headers, body } = await visit(app, `${at}/atom.xml`)
   assert.equal(headers.get('content-type'), 'application/atom+xml; charset=utf-8')
   const feed = readXml(body)
   assert.deepEqual([feed.name, feed.attributes.xmlns], ['feed', 'http://www.w3.org/2005/Atom'])
-  assert.equal(feed.one('id').text, `${url}/`)
+  assert.equal(feed.one('id').text, idOf('lst', list.id))
   assert.equal(feed.one('author').one('name').text, 'Soup & "Bread"')
   const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
   assert.match(feed.one('updated').text, isTime)
@@ -59,7 +63,8 @@ test('Atom: well-formed, with all that RFC 4287 asks of a feed and of its entrie
     assert.match(entry.one('updated').text, isTime)
     assert.match(entry.one('published').text, isTime)
     assert.equal(entry.one('content').attributes.type, 'html')
-    assert.equal(entry.one('link').attributes.href, entry.one('id').text)
+    assert.match(entry.one('id').text, /^urn:uuid:[\da-f-]{36}$/, 'stays when the site moves')
+    assert.ok(entry.one('link').attributes.href?.startsWith(`${url}/p/`))
   }
 })
 
@@ -73,9 +78,19 @@ test('JSON Feed 1.1', async () => {
     ['https://jsonfeed.org/version/1.1', 'Soup & "Bread"', `${url}/`, `${url}/feed.json`, 'For <all>'],
   )
   assert.equal(feed.items.length, 2)
-  assert.deepEqual([feed.items[0].id, feed.items[0].url], [`${url}/p/${post.slug}`, `${url}/p/${post.slug}`])
+  assert.deepEqual([feed.items[0].id, feed.items[0].url], [idOf('post', post.id), `${url}/p/${post.slug}`])
   assert.equal(feed.items[0].content_html, '<p>One ]]&gt; &amp; two</p>')
   assert.equal(feed.items[0].date_published, post.published_at)
+})
+
+test('code stays whole, and classes of the page are left out', async () => {
+  const { project, list, at } = await newSite(app)
+  const code = '<div class="hero"> class="a b"'
+  await publish(project, list, { subject: 'Code', body_markdown: `Use \`${code}\` so.\n\n<p style="color:red" title="x">red</p>` })
+  const [item] = JSON.parse((await visit(app, `${at}/feed.json`)).body).items
+  assert.match(item.content_html, /<code>&lt;div class="hero"&gt; class="a b"<\/code>/)
+  assert.match(item.content_html, /<p title="x">red<\/p>/)
+  assert.equal(item.summary, `Use ${code} so. red`)
 })
 
 test('feeds, sitemap and robots of a list that has published nothing are whole as well', async () => {

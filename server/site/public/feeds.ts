@@ -1,5 +1,5 @@
 import type { PostPage } from '../../features/sites/index.ts'
-import { excerptOf, newestSitePosts, postPath, type RenderPost, type SitePostRow, titleOf } from '../../features/sites/index.ts'
+import { newestSitePosts, postPath, type RenderPost, type SitePostRow, titleOf } from '../../features/sites/index.ts'
 import type { Services } from '../../operations/context.ts'
 import type { Site, SiteDocument } from './layout.ts'
 import type { View } from './serve.ts'
@@ -31,15 +31,19 @@ export const feedView = ({ database }: Services, render: RenderPost, path: keyof
     for (const post of posts) {
       const content = letters > maxLetters ? null : contentOf(await render(post, site))
       letters += content?.length ?? 0
-      entries.push({ post, title: titleOf(post, site), url: `${site.url}${postPath(post)}`, summary: excerptOf(post, site), content })
+      entries.push({ post, title: titleOf(post, site), url: `${site.url}${postPath(post)}`, summary: post.site_excerpt ?? '', content })
     }
     const updated = new Date(Math.max(0, ...posts.map(({ updated_at }) => updated_at.getTime())))
     return formats[path](site, entries, updated)
   },
 })
 
-/** Classes mean nothing elsewhere. */
-const contentOf = (page: PostPage | null): string | null => page?.html.replace(/ class="[a-z\d ]*"/g, '') ?? null
+/** Classes mean nothing elsewhere. What looks like one in the text is the author's: there, `<` is an entity. */
+const contentOf = (page: PostPage | null): string | null =>
+  page?.html.replace(/<[^<>]*>/g, (tag) => tag.replace(/ class="[^"]*"/, '')) ?? null
+
+/** Stays when the site gets another address (RFC 4287 section 4.2.6): a reader that knew a post by its address would show all of them as new. */
+const idOf = (uuid: string): string => `urn:uuid:${uuid}`
 
 /** RSS 2.0 with the whole content in content:encoded (https://www.rssboard.org/rss-profile). */
 const rss: Format = (site, entries, updated) => ({
@@ -53,20 +57,20 @@ ${entries.map(rssItem)}</channel></rss>
 })
 
 const rssItem = ({ post, title, url, summary, content }: Entry): Xml =>
-  xml`<item><title>${title}</title><link>${url}</link><guid isPermaLink="true">${url}</guid><pubDate>${post.at.toUTCString()}</pubDate>${summary ? xml`<description>${summary}</description>` : null}${content === null ? null : xml`<content:encoded>${content}</content:encoded>`}</item>
+  xml`<item><title>${title}</title><link>${url}</link><guid isPermaLink="false">${idOf(post.id)}</guid><pubDate>${post.at.toUTCString()}</pubDate>${summary ? xml`<description>${summary}</description>` : null}${content === null ? null : xml`<content:encoded>${content}</content:encoded>`}</item>
 `
 
 /** RFC 4287. */
 const atom: Format = (site, entries, updated) => ({
   headers: feedHeaders('application/atom+xml'),
   body: xml`<?xml version="1.0" encoding="utf-8"?>
-<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="${site.language}"><title>${site.name}</title>${site.description ? xml`<subtitle>${site.description}</subtitle>` : null}<id>${site.url}/</id><updated>${updated.toISOString()}</updated><author><name>${site.name}</name></author><link rel="alternate" type="text/html" href="${site.url}/"/><link rel="self" type="application/atom+xml" href="${site.url}/atom.xml"/>${site.logo_url ? xml`<logo>${site.logo_url}</logo>` : null}
+<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="${site.language}"><title>${site.name}</title>${site.description ? xml`<subtitle>${site.description}</subtitle>` : null}<id>${idOf(site.list_id)}</id><updated>${updated.toISOString()}</updated><author><name>${site.name}</name></author><link rel="alternate" type="text/html" href="${site.url}/"/><link rel="self" type="application/atom+xml" href="${site.url}/atom.xml"/>${site.logo_url ? xml`<logo>${site.logo_url}</logo>` : null}
 ${entries.map(atomEntry)}</feed>
 `.text,
 })
 
 const atomEntry = ({ post, title, url, summary, content }: Entry): Xml =>
-  xml`<entry><title>${title}</title><id>${url}</id><published>${post.at.toISOString()}</published><updated>${post.updated_at.toISOString()}</updated><link rel="alternate" type="text/html" href="${url}"/>${summary || content === null ? xml`<summary>${summary}</summary>` : null}${content === null ? null : xml`<content type="html">${content}</content>`}</entry>
+  xml`<entry><title>${title}</title><id>${idOf(post.id)}</id><published>${post.at.toISOString()}</published><updated>${post.updated_at.toISOString()}</updated><link rel="alternate" type="text/html" href="${url}"/>${summary || content === null ? xml`<summary>${summary}</summary>` : null}${content === null ? null : xml`<content type="html">${content}</content>`}</entry>
 `
 
 /** https://www.jsonfeed.org/version/1.1/ */
@@ -82,7 +86,7 @@ const json: Format = (site, entries) => ({
     language: site.language,
     authors: [{ name: site.name, url: `${site.url}/` }],
     items: entries.map(({ post, title, url, summary, content }) => ({
-      id: url,
+      id: idOf(post.id),
       url,
       title,
       ...(content === null ? { content_text: summary } : { content_html: content }),

@@ -1,7 +1,7 @@
 import { listSitePosts, postPath, type SitePostHead } from '../../features/sites/index.ts'
 import type { Services } from '../../operations/context.ts'
 import { accentOn } from './colours.ts'
-import type { Site, SiteDocument } from './layout.ts'
+import { firstLetter, type Site, type SiteDocument } from './layout.ts'
 import type { View } from './serve.ts'
 import { formatCount } from './words.ts'
 import { xml } from './xml.ts'
@@ -44,10 +44,9 @@ export const faviconView: View<null> = {
   load: nothing,
   show: (site) => {
     const { accent, onAccent } = accentOn('light', site.accent_color)
-    const [first] = new Intl.Segmenter().segment(site.name.toUpperCase())
     return {
       headers: picture,
-      body: xml`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64"><rect width="64" height="64" rx="14" fill="${accent}"/><text x="32" y="33" fill="${onAccent}" font-family="Georgia,serif" font-size="38" font-weight="700" text-anchor="middle" dominant-baseline="central">${first?.segment ?? '•'}</text></svg>`
+      body: xml`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64"><rect width="64" height="64" rx="14" fill="${accent}"/><text x="32" y="33" fill="${onAccent}" font-family="Georgia,serif" font-size="38" font-weight="700" text-anchor="middle" dominant-baseline="central">${firstLetter(site.name)}</text></svg>`
         .text,
     }
   },

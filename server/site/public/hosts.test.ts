@@ -31,7 +31,9 @@ async function start() {
     const more = body ? `Content-Type: application/json\r\nContent-Length: ${text.length}\r\n` : ''
     return JSON.parse((await sendRaw(url, `${head}${more}\r\n${text}`)).body)
   }
-  return { ask, looked, domains }
+  const status = async (domain: string) =>
+    (await sendRaw(url, `GET /-/is-site?domain=${domain} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n`)).status
+  return { ask, status, looked, domains }
 }
 
 test('a domain that is a site’s leads there, with its path, its query and its body', async () => {
@@ -72,4 +74,13 @@ test('who is asked about often is looked up once in a while, whatever the answer
   domains['other.example.org'] = 'letters'
   for (;;) if ((await ask('other.example.org', '/')).site === 'letters') break
   assert.equal(looked.includes('posthaste.example.com'), false)
+})
+
+test('a proxy may ask whether a domain is a site’s, before it gets a certificate for it', async () => {
+  const { status, looked } = await start()
+  for (const domain of ['letters.example.org', 'LETTERS.example.org.', 'posthaste.example.com'])
+    assert.equal(await status(domain), 200, domain)
+  for (const domain of ['other.example.org', 'gone.example.org', '127.0.0.1', 'localhost', '', '%00', 'a%20b.c'])
+    assert.equal(await status(domain), 404, domain)
+  assert.deepEqual(looked, ['letters.example.org', 'other.example.org', 'gone.example.org'])
 })

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '../../base/config.ts'
+import { rememberBriefly } from '../../base/recent.ts'
 import { reservedNames } from '../../base/slug.ts'
 
 /** The name of the list whose site a host is; null when it is none. */
@@ -15,6 +16,8 @@ export interface SiteHosts {
 }
 
 const askPath = '/-/site-of-host'
+/** A proxy that gets certificates on demand asks here first, `?domain=blog.example.com`: 200 when the domain is a site's. */
+const proxyPath = '/-/is-site'
 const trustedForMs = 500
 const maxRemembered = 10_000
 /** What belongs to the host itself: proofs for certificates above all. */
@@ -23,8 +26,11 @@ const notOfSite = /^\/(?:\.well-known|healthz|readyz)(?:[/?]|$)/
 /** Requests that came by a site's own host: links on their pages begin at its root. */
 const byHost = new WeakSet<IncomingMessage>()
 
+/** On such a host there is nothing but the site. */
+export const isAtSite = ({ raw }: Pick<FastifyRequest, 'raw'>): boolean => byHost.has(raw)
+
 /** Where the pages of the site begin, for links: '' on a host of its own. */
-export const baseOf = ({ raw }: Pick<FastifyRequest, 'raw'>, subdomain: string): string => (byHost.has(raw) ? '' : `/s/${subdomain}`)
+export const baseOf = (request: Pick<FastifyRequest, 'raw'>, subdomain: string): string => (isAtSite(request) ? '' : `/s/${subdomain}`)
 
 /**
  * Which site a request is for, by its Host. A router takes no time to ask the database: a host that is nobody's for certain is let through, a
@@ -35,6 +41,7 @@ export function createSiteHosts(config: Config, findByHost: FindByHost): SiteHos
   const suffix = subdomainSuffix(config)
   const known = new Map<string, { subdomain: string | null; until: number }>()
   const asked = new WeakSet<IncomingMessage>()
+  const findBriefly = rememberBriefly(findByHost)
 
   const siteAt = (request: IncomingMessage, subdomain: string): string => {
     byHost.add(request)
@@ -71,13 +78,21 @@ export function createSiteHosts(config: Config, findByHost: FindByHost): SiteHos
         },
         handler: async (_request, reply) => reply.callNotFound(),
       })
+      app.get<{ Querystring: { domain?: string } }>(proxyPath, { config: { isCounted: false } }, async ({ query }, reply) => {
+        const host = nameIn(String(query.domain ?? ''))
+        const found = host !== null && (own.has(host) || (await findBriefly(host)) !== null)
+        reply.header('cache-control', 'no-store').type('text/plain; charset=utf-8')
+        return reply.code(found ? 200 : 404).send(found ? 'Yes.\n' : 'No site here has this domain.\n')
+      })
     },
   }
 }
 
 /** In small letters, without port and final dot; null for what is no name of a site: an IP address, a name without a dot. */
-function hostOf({ headers }: IncomingMessage): string | null {
-  const host = (headers.host ?? '').replace(/:\d+$/, '').replace(/\.$/, '').toLowerCase()
+const hostOf = ({ headers }: IncomingMessage): string | null => nameIn(headers.host ?? '')
+
+function nameIn(text: string): string | null {
+  const host = text.replace(/:\d+$/, '').replace(/\.$/, '').toLowerCase()
   return host.includes('.') && /^[\w.-]{3,253}$/.test(host) && !isIP(host) ? host : null
 }
 

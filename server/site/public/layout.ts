@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Html, html } from '../../base/html.ts'
 import type { PostKey } from '../../features/posts/index.ts'
 import type { SiteRow } from '../../features/sites/index.ts'
+import { papers } from './colours.ts'
 import { baseOf } from './hosts.ts'
 import { colourSheet, siteSheet } from './styles.ts'
 import { type Words, wordsFor } from './words.ts'
@@ -32,8 +33,8 @@ export interface SitePage {
   head?: Html
   /** Styles of an author's own, as rules. */
   styles?: string[]
-  /** Which link of the head leads here. */
-  current?: 'archive'
+  /** What of the head leads here: it is not offered once more. */
+  current?: 'home' | 'archive' | 'subscribe'
 }
 
 export interface SiteDocument {
@@ -48,11 +49,14 @@ export interface SiteDocument {
 /** A whole page in the site's look. It runs no script, and loads nothing but pictures. */
 export function siteDocument(site: Site, page: SitePage): SiteDocument {
   // Twice the class: what the author says of an element goes before what we say of all of its kind.
-  const sheet = colourSheet(site.accent_color) + siteSheet + (page.styles ?? []).map((rule) => `.words.words ${rule}`).join('')
+  const own = (page.styles ?? []).map((rule) => `.words.words ${rule}`).join('')
+  // A browser reads CR LF as LF (HTML, 13.2.3.5), and compares the hash with what it has read.
+  const sheet = (colourSheet(site.accent_color) + siteSheet + own).replace(/\r\n?/g, '\n')
   const canonical =
     page.path === null ? html`<meta name="robots" content="noindex">` : html`<link rel="canonical" href="${site.url}${page.path}">`
   const body = html`<!doctype html>
 <html lang="${site.language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<meta name="theme-color" content="${papers.light.paper}" media="(prefers-color-scheme:light)"><meta name="theme-color" content="${papers.dark.paper}" media="(prefers-color-scheme:dark)">
 <title>${page.title}</title>${canonical}${page.head ?? null}${feedLinks(site)}<link rel="icon" href="${site.base}/favicon.svg" type="image/svg+xml"><style>${new Html(sheet)}</style></head>
 <body><a class="skip" href="#text">${site.words.skip}</a>${top(site, page)}<main id="text">${page.content}</main>${foot(site)}</body></html>`
     .text
@@ -86,11 +90,25 @@ const feedLinks = ({ has_posts, base, name }: Site): Html | null =>
     : null
 
 function top(site: Site, { current }: SitePage): Html {
-  const { base, name, logo_url, has_posts, words } = site
-  const logo =
-    logo_url === null ? null : html`<img class="logo" src="${logo_url}" alt="" width="36" height="36" referrerpolicy="no-referrer">`
+  const { base, name, has_posts, words } = site
   const archive = html`<a href="${base}/archive"${current === 'archive' ? new Html(' aria-current="page"') : null}>${words.archive}</a>`
-  return html`<header class="top"><a class="name" href="${base}/">${logo}<span>${name}</span></a>${has_posts ? html`<nav aria-label="${name}">${archive}</nav>` : null}</header>`
+  const nav = has_posts ? html`<nav aria-label="${name}">${archive}${wayIn(site, current)}</nav>` : null
+  // The first page says the name in large letters itself.
+  return html`<header class="top"><a class="name" href="${base}/">${mark(site)}<span${current === 'home' ? html` class="hidden"` : null}>${name}</span></a>${nav}</header>`
+}
+
+/** The list's logo, or else the first letter of its name. */
+const mark = ({ logo_url, name }: Site): Html =>
+  logo_url === null
+    ? html`<span class="mark" data-letter="${firstLetter(name)}" aria-hidden="true"></span>`
+    : html`<img class="logo" src="${logo_url}" alt="" width="36" height="36" referrerpolicy="no-referrer">`
+
+export const firstLetter = (name: string): string => [...new Intl.Segmenter().segment(name.trim().toUpperCase())][0]?.segment ?? '•'
+
+function wayIn({ base, type, waitlist_closed, words }: Site, current: SitePage['current']): Html | null {
+  if (current === 'home' || current === 'subscribe') return null
+  if (type !== 'waitlist') return html`<a class="button" href="${base}/subscribe">${words.subscribe}</a>`
+  return waitlist_closed ? null : html`<a class="button" href="${base}/join">${words.joinShort}</a>`
 }
 
 function foot({ base, name, footer, postal_address, has_posts, words }: Site): Html {

@@ -4,6 +4,7 @@ import { toNoon } from '../../../tests/support/noon.ts'
 import { startApp } from '../../../tests/support/posthaste.ts'
 import { newPost, postData } from '../../../tests/support/posts.ts'
 import { newVisitor } from '../../../tests/support/visitor.ts'
+import { findSite, type SiteRow } from '../../features/sites/index.ts'
 
 const app = await startApp()
 toNoon(app)
@@ -35,6 +36,17 @@ test('a press counts once a day for each visitor, is told once, and shows on the
   assert.deepEqual(await project.events(), ['post.liked'])
   const { html } = await newVisitor(app.url).get(page)
   assert.match(html, /action="\/s\/[^"]+\/like"><button class="quiet"><span aria-hidden="true">♥<\/span> I like it <span>4<\/span>/)
+})
+
+test('a press shows on a page that was made before it within a minute, and other pages are not made anew for it', async () => {
+  const { list, page, like } = await newPublished()
+  const look = async (path: string) => (await newVisitor(app.url).get(path)).html
+  assert.doesNotMatch(await look(page), /I like it <span>/)
+  const { version } = (await findSite(app.services.database, list.subdomain)) as SiteRow
+  await like()
+  app.clock.advance(61_000)
+  assert.match(await look(page), /I like it <span>1<\/span>/)
+  assert.equal((await findSite(app.services.database, list.subdomain))?.version, version)
 })
 
 test('programs, looks and forms of other sites count for nothing', async () => {

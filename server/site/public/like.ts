@@ -2,8 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { type Html, html } from '../../base/html.ts'
 import { type PostId, parseId } from '../../base/ids.ts'
 import { peerOf } from '../../base/peer-address.ts'
-import { isMachine } from '../../features/recipients/index.ts'
-import { findSitePost, likePost, postPath, type SitePostRow, titleOf } from '../../features/sites/index.ts'
+import { findSitePost, isReader, likePost, postPath, type SitePostRow, titleOf } from '../../features/sites/index.ts'
 import type { Services } from '../../operations/context.ts'
 import { acceptForms } from '../forms.ts'
 import { type Site, sendSitePage } from './layout.ts'
@@ -32,14 +31,14 @@ export function addLikes(app: FastifyInstance, services: Services): void {
     if (!post || !site.show_posts) return sendNotFound(reply, site)
     const { project_id, list_id, id: post_id, likes } = post
     const agent = request.headers['user-agent'] ?? ''
-    const isCounted = !isMachine(request) && (await likePost(services, { project_id, list_id, post_id, peer: peerOf(request), agent }))
+    const isCounted = isReader(request) && (await likePost(services, { project_id, list_id, post_id, peer: peerOf(request), agent }))
     return sendSitePage(reply, 200, site, thanks(site, { ...post, likes: likes + (isCounted ? 1 : 0) }))
   })
 }
 
 const thanks = (site: Site, post: SitePostRow) => ({
   title: `${site.words.thankYou}: ${site.name}`,
-  content: html`<div class="narrow"><h1>${site.words.thankYou}</h1>${counted(site, post)}<p><a href="${site.base}${postPath(post)}">${titleOf(post, site)}</a></p></div>`,
+  content: html`<div class="narrow"><h1>${site.words.thankYou}</h1>${counted(site, post)}<p><a href="${site.base}${postPath(post)}">${site.words.backTo(titleOf(post, site))}</a></p></div>`,
 })
 
 const counted = ({ words, language }: Site, { likes }: SitePostRow): Html | null =>

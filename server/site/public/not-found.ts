@@ -7,7 +7,7 @@ import { wordsFor } from './words.ts'
 export const sendNotFound = (reply: FastifyReply, site: Site): FastifyReply =>
   sendSitePage(reply, 404, site, {
     title: `${site.words.notFound}: ${site.name}`,
-    content: html`<div class="narrow"><h1>${site.words.notFound}</h1><p>${site.words.notFoundText}</p><p><a href="${site.base}/">${site.name}</a></p></div>`,
+    content: html`<div class="narrow"><h1>${site.words.notFound}</h1><p>${site.words.notFoundText}</p><p><a href="${site.base}/">${site.words.backTo(site.name)}</a></p></div>`,
   })
 
 export function sendNoSite(reply: FastifyReply): FastifyReply {

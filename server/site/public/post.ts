@@ -1,11 +1,10 @@
 import type { FastifyRequest } from 'fastify'
 import { Html, html } from '../../base/html.ts'
 import { type PostId, parseId } from '../../base/ids.ts'
-import { addressOf } from '../../base/peer-address.ts'
-import { isMachine } from '../../features/recipients/index.ts'
+import { peerOf } from '../../base/peer-address.ts'
 import {
-  excerptOf,
   findSitePost,
+  isReader,
   postPath,
   type RenderPost,
   readingMinutes,
@@ -41,7 +40,7 @@ export function postView({ services, render, views }: PostParts, request: Fastif
       return showPost(services, { site, post, body: await render(post, site) })
     },
     seen(post) {
-      views.note(post, `${addressOf(request)} ${request.headers['user-agent']}`, () => !isMachine(request))
+      views.note(post, { peer: peerOf(request), agent: request.headers['user-agent'] ?? '' }, () => isReader(request))
     },
   }
 }
@@ -55,11 +54,11 @@ interface Shown {
 }
 
 function showPost(services: Services, { site, post, body }: Shown): SiteDocument {
-  const title = titleOf(post, site)
+  const title = body?.title || titleOf(post, site)
   const path = postPath(post)
-  const excerpt = excerptOf(post, site)
+  const excerpt = body?.excerpt ?? post.site_excerpt
   const minutes = body ? html` · ${site.words.read(readingMinutes(body.words))}` : null
-  const subtitle = post.preview_text?.trim() ? html`<p class="subtitle">${excerpt}</p>` : null
+  const subtitle = body?.preview ? html`<p class="subtitle">${excerpt}</p>` : null
   return {
     ...siteDocument(site, {
       title: `${title}: ${site.name}`,

@@ -20,7 +20,7 @@ test('the home page shows who writes, what about, and the newest posts; it chang
   assert.ok(body.indexOf('Second post') < body.indexOf('First post'), 'newest first')
   assert.match(body, /The first of many\./)
   assert.match(body, /Now with &lt;b&gt;bread&lt;\/b&gt;/)
-  assert.doesNotMatch(body, /subscribers<\/p>/, 'the count is not shown unless asked for')
+  assert.doesNotMatch(body, /<strong>\d+ subscribers/, 'the count is not shown unless asked for')
   assert.deepEqual(await project.events(), [])
 })
 
@@ -131,6 +131,57 @@ test('search finds words and their beginnings in titles and bodies, and takes wh
     assert.equal(status, 200, odd)
     assert.doesNotMatch(body, /<script>/)
   }
+})
+
+test('neither lists nor feeds, previews, places and searches show what the page hides', async () => {
+  const { project, list, at } = await newSite(app)
+  const forSome = (words: string, others = '') => `{% if contact.plan == 'paid' %}${words}{% else %}${others}{% endif %}`
+  const post = await publish(project, list, {
+    subject: forSome('Secret42 subject', 'Open subject'),
+    preview_text: `${forSome('Secret42 preview')} For all`,
+    body_html: `<!-- <p>Secret42 comment</p> --><style>.secret42{color:red}</style><p>${forSome('Secret42 words', 'Open words')}</p><p style="display:none">Secret42 preheader</p>`,
+  })
+  await publish(project, list, {
+    subject: 'Second',
+    body_html: `<!-- Secret42 --><p>${forSome('Secret42', 'It&rsquo;s caf&eacute;')}</p>`,
+    body_text: 'Secret42 that mail programs show',
+  })
+  assert.equal(post.slug, 'open-subject')
+  const paths = ['', '/archive', `/p/${post.slug}`, '/feed.xml', '/atom.xml', '/feed.json', '/archive?q=open']
+  for (const path of paths) {
+    const { status, body } = await visit(app, `${at}${path}`)
+    assert.equal(status, 200, path)
+    assert.doesNotMatch(body, /secret42/i, path)
+    assert.match(body, /Open subject/, path)
+    assert.match(body, /For all/, path)
+  }
+  assert.match((await visit(app, at)).body, /<p>It’s café<\/p>/)
+  assert.match((await visit(app, `${at}/archive?q=secret42`)).body, /Nothing was found/)
+  for (const word of ['words', 'open', 'all', 'caf%C3%A9'])
+    assert.doesNotMatch((await visit(app, `${at}/archive?q=${word}`)).body, /Nothing was found/, word)
+})
+
+test('one letter is a word of its own, and not the beginning of half of all', async () => {
+  const { project, list, at } = await newSite(app)
+  await publish(project, list, { subject: 'Vitamins', body_html: '<p>About vitamin C</p>' })
+  await publish(project, list, { subject: 'Carrots', body_html: '<p>Eat them</p>' })
+  const { body } = await visit(app, `${at}/archive?q=c`)
+  assert.match(body, />Vitamins</)
+  assert.doesNotMatch(body, />Carrots</)
+})
+
+test('who searches without end is told to wait; whoever looks is not', async () => {
+  const limited = await startApp({ RATE_LIMIT_PER_MINUTE: '5' })
+  const { at } = await newSite(limited)
+  const statuses: number[] = []
+  for (let time = 0; time < 12; time++)
+    statuses.push((await visit(limited, `${at}/archive?q=word`, { 'x-forwarded-for': '192.0.2.7' })).status)
+  assert.equal(statuses[0], 200)
+  assert.ok(statuses.includes(429), String(statuses))
+  for (const path of ['/archive', '/archive?q=', '/'])
+    assert.equal((await visit(limited, `${at}${path}`, { 'x-forwarded-for': '192.0.2.7' })).status, 200, path)
+  assert.equal((await visit(limited, `${at}/archive?q=word`, { 'x-forwarded-for': '192.0.2.8' })).status, 200)
+  await limited.stop()
 })
 
 test('no text takes the search long to take in', { timeout: 60_000 }, async () => {

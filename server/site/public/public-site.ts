@@ -5,8 +5,12 @@ import { type ArchiveQuery, archiveView } from './archive.ts'
 import { feedView } from './feeds.ts'
 import { badgeView, faviconView, robotsView, sitemapView } from './files.ts'
 import { homeView } from './home.ts'
+import { baseOf } from './hosts.ts'
 import { postView } from './post.ts'
 import { createSitePages, type SiteVisit, type View } from './serve.ts'
+
+/** People and programs put a slash behind what they copy. Only what is a page here: never to another host. */
+const slashed = /^(archive|subscribe|join|embed|p\/[\w-]{1,100})\/$/
 
 /**
  * What everybody may read of a list: /s/{subdomain}/…, and the same at the root of each host that is its site's (`hosts.ts`). Looking changes
@@ -23,7 +27,9 @@ export function addPublicSite(app: FastifyInstance, services: Services): void {
     app.get<SiteVisit>(`${at}${path}`, (request, reply) => pages.serve(request, reply, view))
 
   for (const path of ['', '/']) add(path, homeView(services))
-  app.get<SiteVisit & { Querystring: ArchiveQuery }>(`${at}/archive`, (request, reply) =>
+  // A search is made for one who asks alone, and never kept.
+  const isCounted = ({ query }: { query: unknown }) => Boolean((query as ArchiveQuery).q)
+  app.get<SiteVisit & { Querystring: ArchiveQuery }>(`${at}/archive`, { config: { isCounted } }, (request, reply) =>
     pages.serve(request, reply, archiveView(services, request.query)),
   )
   app.get<{ Params: SiteVisit['Params'] & { slug: string } }>(`${at}/p/:slug`, (request, reply) =>
@@ -34,5 +40,10 @@ export function addPublicSite(app: FastifyInstance, services: Services): void {
   add('/robots.txt', robotsView)
   add('/favicon.svg', faviconView)
   add('/badge.svg', badgeView)
-  add('/*', { key: null, load: async () => null, show: () => null })
+  const nothing: View<null> = { key: null, load: async () => null, show: () => null }
+  app.get<{ Params: SiteVisit['Params'] & { '*': string } }>(`${at}/*`, (request, reply) => {
+    const { subdomain, '*': path } = request.params
+    const page = slashed.exec(path)?.[1]
+    return page ? reply.redirect(`${baseOf(request, subdomain)}/${page}`, 301) : pages.serve(request, reply, nothing)
+  })
 }

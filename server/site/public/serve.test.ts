@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { request } from 'node:http'
 import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
@@ -18,7 +19,7 @@ test('whoever has a page is told that it is still good, until it is not', async 
     const { headers } = await visit(app, `${at}${path}`)
     const etag = headers.get('etag') as string
     assert.match(etag, /^W\/"[\w-]{22}"$/, path)
-    assert.equal(headers.get('cache-control'), 'public, max-age=60, stale-while-revalidate=600')
+    assert.equal(headers.get('cache-control'), 'public, max-age=60')
     assert.equal(headers.get('vary'), 'accept-encoding')
     for (const known of [etag, etag.slice(2), `"x", ${etag}`, '*']) {
       const again = await visit(app, `${at}${path}`, { 'if-none-match': known })
@@ -78,6 +79,23 @@ test('every page says what it may load, and runs nothing', async () => {
     assert.equal(headers.get('x-frame-options'), 'DENY')
     assert.equal(headers.get('set-cookie'), null)
     assert.doesNotMatch(body, /<script(?! type="application\/ld\+json")|\sstyle=|\son\w+=/, path)
+  }
+})
+
+test('the hash in the policy is that of the sheet as a browser reads it', async () => {
+  const { project, list, at } = await newSite(app)
+  const bodies = [
+    '<p style="font-family:Arial,\r\n sans-serif">x</p>',
+    '<style>p{font-family:Arial,\r\n sans-serif;\r\ncolor:red}</style>\r\n<p>x</p>',
+    '<p style="color:red">x</p>',
+  ]
+  for (const body_html of bodies) {
+    const { slug } = await publish(project, list, { subject: 'Styled', body_html })
+    const { headers, body } = await visit(app, `${at}/p/${slug}`)
+    const sheet = /<style>([^<]*)<\/style>/.exec(body.replace(/\r\n?/g, '\n'))?.[1] ?? ''
+    const hash = createHash('sha256').update(sheet).digest('base64')
+    assert.match(sheet, /\.words\.words \.s0\{/)
+    assert.ok(headers.get('content-security-policy')?.includes(`'sha256-${hash}'`), body_html)
   }
 })
 

@@ -44,7 +44,8 @@ const trustedForMs = 60_000
 const earlyTrustedForMs = 1_000
 /** A form says when it was made. Whoever comes back after a while gets a new one, though nothing else has changed. */
 const formsLiveMs = 6 * 3_600_000
-const cacheControl = 'public, max-age=60, stale-while-revalidate=600'
+/** What was taken off a site is shown to nobody a minute later. */
+const cacheControl = 'public, max-age=60'
 const compressible = 1_000
 const isName = /^[a-z\d-]{1,63}$/
 
@@ -136,7 +137,8 @@ function show<Data>(request: FastifyRequest, reply: FastifyReply, { view, page }
 
 function sendKept(request: FastifyRequest, reply: FastifyReply, page: KeptPage): FastifyReply | Promise<FastifyReply> {
   reply.code(page.status).headers(page.headers).header('etag', page.etag)
-  if (isKnown(request.headers['if-none-match'], page.etag)) return reply.code(304).send()
+  // RFC 9110, section 13.2.1: only of what would be answered with 200.
+  if (page.status === 200 && isKnown(request.headers['if-none-match'], page.etag)) return reply.code(304).send()
   const encoding = page.body.length < compressible ? null : encodingFor(request.headers['accept-encoding'])
   if (encoding === null) return reply.send(page.body)
   page[encoding] ??= encoders[encoding](page.body)

@@ -21,8 +21,12 @@ export function siteCard(site: Site, { title, description, path, type, image, pu
     published && updated
       ? html`<meta property="article:published_time" content="${published.toISOString()}"><meta property="article:modified_time" content="${updated.toISOString()}">`
       : null
-  return html`${about ? html`<meta name="description" content="${about}"><meta property="og:description" content="${about}">` : null}<meta property="og:type" content="${type}"><meta property="og:title" content="${title}"><meta property="og:url" content="${site.url}${path}"><meta property="og:site_name" content="${site.name}"><meta property="og:locale" content="${site.language.replace('-', '_')}">${picture ? html`<meta property="og:image" content="${picture}">` : null}<meta name="twitter:card" content="${image ? 'summary_large_image' : 'summary'}">${times}${published ? linkedData({ site, title, about, path, picture, published, updated: updated ?? published }) : null}`
+  return html`${about ? html`<meta name="description" content="${about}"><meta property="og:description" content="${about}">` : null}<meta property="og:type" content="${type}"><meta property="og:title" content="${title}"><meta property="og:url" content="${site.url}${path}"><meta property="og:site_name" content="${site.name}">${localeOf(site)}${picture ? html`<meta property="og:image" content="${picture}">` : null}<meta name="twitter:card" content="${image ? 'summary_large_image' : 'summary'}">${times}${published ? linkedData({ site, title, about, path, picture, published, updated: updated ?? published }) : null}`
 }
+
+/** A language alone is none: networks ask for one with its country. */
+const localeOf = ({ language }: Site): Html | null =>
+  /^[a-z]{2,3}-[A-Z]{2}$/.test(language) ? html`<meta property="og:locale" content="${language.replace('-', '_')}">` : null
 
 interface Article {
   site: Site

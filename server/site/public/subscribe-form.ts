@@ -2,6 +2,7 @@ import { type Html, html } from '../../base/html.ts'
 import type { Services } from '../../operations/context.ts'
 import type { Site } from './layout.ts'
 import { emptyField, stampOf } from './traps.ts'
+import { formatCount } from './words.ts'
 
 interface FormOptions {
   /** Sets the form apart where a page has several. */
@@ -24,5 +25,16 @@ export function subscribeForm(services: Pick<Services, 'secrets' | 'clock'>, sit
   const form = withName
     ? html`<p>${label}${address}</p><p><label for="${id}-name">${words.yourName}</label><input type="text" id="${id}-name" name="name" autocomplete="name" maxlength="200" value="${typed?.name ?? ''}"></p>${hidden}<button>${words.subscribe}</button>`
     : html`${label}<div class="inline">${address}<button>${words.subscribe}</button></div>${hidden}`
-  return html`${wrong}<form method="post" action="${base}/subscribe">${form}</form><p class="fine">${words.weAsk}</p>`
+  return html`${wrong}<form method="post" action="${base}/subscribe">${form}</form>${fine(site)}`
 }
+
+const fine = (site: Site): Html => {
+  const count = subscribersOf(site)
+  return html`<p class="fine">${count && html`${count} · `}${site.words.weAsk}</p>`
+}
+
+/** How many there are already; null unless the list shows it. */
+export const subscribersOf = ({ subscriber_count, language, words }: Site): Html | null =>
+  subscriber_count === null
+    ? null
+    : html`<strong>${words.subscribers(formatCount(subscriber_count, language), subscriber_count === 1)}</strong>`

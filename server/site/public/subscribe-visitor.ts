@@ -1,32 +1,28 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
 import { notFound } from '../../base/errors.ts'
 import { peerOf } from '../../base/peer-address.ts'
 import { findList } from '../../features/lists/index.ts'
 import { findHurdle, join, remind } from '../../features/waitlists/index.ts'
 import type { Services } from '../../operations/context.ts'
+import { atSameTime } from '../same-time.ts'
 import type { Site } from './layout.ts'
 
 interface Visitor {
   site: Pick<Site, 'project_id' | 'list_id'>
   email: { address: string; key: string }
   name: string
+  /** Whose link brought them to a waitlist. */
+  ref?: string
 }
 
 /** What anybody may be told: it is the same for every address of that domain. */
 type Refusal = 'disposable' | 'closed' | 'full'
 
-/** Longer than it takes: from the time nobody learns whether an address is new, known or unwanted. */
-const answerAfterMs = 150
-
 /** Asks the mailbox whether it wants the list; null when that is on its way, or so it seems. */
-export async function subscribe(services: Services, request: FastifyRequest, visitor: Visitor): Promise<Refusal | null> {
-  const [done] = await Promise.allSettled([ask(services, request, visitor), wait(answerAfterMs)])
-  if (done.status === 'rejected') throw done.reason
-  return done.value
-}
+export const subscribe = (services: Services, request: FastifyRequest, visitor: Visitor): Promise<Refusal | null> =>
+  atSameTime(ask(services, request, visitor))
 
-async function ask(services: Services, request: FastifyRequest, { site, email, name }: Visitor): Promise<Refusal | null> {
+async function ask(services: Services, request: FastifyRequest, { site, email, name, ref = '' }: Visitor): Promise<Refusal | null> {
   const list = await findList(services.database, site)
   if (!list) throw notFound('list')
   const hurdle = await findHurdle(services, list)
@@ -34,6 +30,7 @@ async function ask(services: Services, request: FastifyRequest, { site, email, n
     list,
     email,
     name: name.replace(/[\s\p{Cc}]+/gu, ' ').slice(0, 200),
+    ref: ref.slice(0, 100),
     source: 'form',
     from: services.secrets.mac('waitlist_peer', peerOf(request)),
   })

@@ -38,7 +38,64 @@ test('subscribing on the home page: a mail, a button, and the events of each ste
   const { body: pending } = await site.project.get(`/lists/${site.list.id}/subscribers`)
   assert.deepEqual([pending[0].status, pending[0].source, pending[0].name], ['pending', 'form', 'Ann Smith'])
   assert.match(await confirmByMail(app, email), /You are subscribed[\s\S]*Choose what you get/)
-  assert.deepEqual(await site.project.events(), ['subscriber.confirmed'])
+  assert.deepEqual(await site.project.events(), ['contact.updated', 'subscriber.confirmed'], 'their name is theirs now')
+})
+
+test('a stranger names nobody: what is typed is kept on that list, and is the name of who confirms and has none', async () => {
+  const site = await newSite()
+  const { project, list } = site
+  const { body: other } = await project.post('/lists', { name: 'Other' })
+  const [ann, nameless] = [newPerson('ann'), newPerson('nameless')]
+  await project.post(`/lists/${other.id}/subscribers`, { email: ann, name: 'Ann Smith', verified: true })
+  await project.post(`/lists/${other.id}/subscribers`, { email: nameless, verified: true })
+  await project.events()
+  const nameOf = async (email: string) => (await project.get(`/contacts?search=${encodeURIComponent(email)}`)).body[0].name
+  const scripted = await fetch(`${app.url}/s/${list.subdomain}/subscribe.json`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email: ann, name: 'Stupid Cow' }),
+  })
+  assert.equal(scripted.status, 200)
+  assert.equal((await fillIn(site, { email: nameless, name: 'No Body' })).status, 200)
+  assert.deepEqual(await project.events(), ['subscriber.created', 'subscriber.created'])
+  assert.deepEqual([await nameOf(ann), await nameOf(nameless)], ['Ann Smith', null])
+  await confirmByMail(app, ann)
+  assert.deepEqual(await project.events(), ['subscriber.confirmed'])
+  await confirmByMail(app, nameless)
+  assert.deepEqual(await project.events(), ['contact.updated', 'subscriber.confirmed'])
+  assert.deepEqual([await nameOf(ann), await nameOf(nameless)], ['Ann Smith', 'No Body'])
+  // A key of another project is a stranger, too; the list's own may speak for anybody.
+  const stranger = await app.newProject()
+  const { body: third } = await project.post('/lists', { name: 'Third' })
+  await project.events()
+  await stranger.post(`/lists/${third.id}/join`, { email: ann, name: 'Stupid Cow' })
+  assert.deepEqual([await project.events(), await nameOf(ann)], [['subscriber.created'], 'Ann Smith'])
+  const { body: fourth } = await project.post('/lists', { name: 'Fourth' })
+  await project.post(`/lists/${fourth.id}/join`, { email: ann, name: 'Ann Jones' })
+  assert.equal(await nameOf(ann), 'Ann Jones')
+})
+
+test('pages that are kept cannot tell when they were opened: the time is that of their making; the form has a page that is never kept', async () => {
+  const site = await newSite()
+  const visitor = newVisitor(app.url)
+  const home = `/s/${site.list.subdomain}`
+  await visitor.get(home)
+  app.clock.advance(2_000) // the very first is made once more soon
+  const made = await visitor.get(home)
+  assert.match(made.headers.get('cache-control') ?? '', /max-age/)
+  app.clock.advance(3_000)
+  const kept = stampIn((await visitor.get(home)).html)
+  assert.equal(kept, stampIn(made.html))
+  assert.equal((await visitor.post(site.path, { email: newPerson(), shown: kept, website: 'x' })).status, 200)
+  assert.deepEqual(await site.project.events(), [], 'the field that nobody sees traps there as well')
+  assert.equal((await visitor.post(site.path, { email: newPerson(), shown: kept })).status, 200)
+  assert.deepEqual(await site.project.events(), ['contact.created', 'subscriber.created'])
+  for (const path of [site.path, `${home}/join`]) {
+    const form = await visitor.get(path)
+    assert.equal(form.headers.get('cache-control'), 'no-store')
+    assert.equal((await visitor.post(path, { email: newPerson(), shown: stampIn(form.html) })).status, 422)
+  }
+  assert.deepEqual(await site.project.events(), [])
 })
 
 test('the page of its own has the form with a name, keeps what was typed, and leads from a waitlist to its own page', async () => {

@@ -76,7 +76,8 @@ async function outcome(
 const sendAsked = (reply: FastifyReply, site: Site): FastifyReply =>
   sendSitePage(reply, 200, site, {
     title: `${site.words.lookIntoMail}: ${site.name}`,
-    content: html`<div class="narrow"><h1>${site.words.lookIntoMail}</h1><p>${site.words.mailSent(site.name)}</p><p class="fine">${site.words.noMail}</p><p><a href="${site.base}/">${site.name}</a></p></div>`,
+    current: 'subscribe',
+    content: html`<div class="narrow"><h1>${site.words.lookIntoMail}</h1><p>${site.words.mailSent(site.name)}</p><p><a href="${site.base}/">${site.words.backTo(site.name)}</a></p><p class="fine">${site.words.noMail}</p></div>`,
   })
 
 interface Form {
@@ -90,6 +91,7 @@ function sendForm(services: Services, reply: FastifyReply, site: Site, { typed, 
   const form = subscribeForm(services, site, { withName: true, ...(kept ? { typed: kept } : {}), ...(problem ? { problem } : {}) })
   return sendSitePage(reply, status, site, {
     title: `${site.words.subscribe}: ${site.name}`,
+    current: 'subscribe',
     content: html`<div class="narrow"><h1>${site.name}</h1>${site.description ? html`<p class="lead">${site.description}</p>` : null}${form}</div>`,
   })
 }

@@ -8,7 +8,7 @@ type Needs = Pick<Services, 'secrets' | 'clock'>
 const quickestMs = 2_000
 const longestMs = 24 * 3_600_000
 
-/** When a form was made, signed: goes along with it as `shown`. */
+/** When a form was made, signed: goes along with it as `shown`. On a page that is kept this was some time ago, and traps only what is old. */
 export function stampOf({ secrets, clock }: Needs): string {
   const time = Buffer.alloc(8)
   time.writeBigUInt64BE(BigInt(clock.now().getTime()))

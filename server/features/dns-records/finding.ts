@@ -1,23 +1,16 @@
 import type { Answer, Found } from '../../dns/index.ts'
-import type { WantedRecord } from './records.ts'
-import type { Answers } from './survey.ts'
+import type { Answers } from './ask.ts'
+import type { Finding, WantedRecord } from './dns-record.ts'
 
-/**
- * What was seen of a record. `missing` and `wrong` its owner can mend by adding or changing it; a `conflict` is something of theirs that
- * stands in its way; `unknown` says nothing about the record: name servers did not answer.
- */
-export interface Finding {
-  state: 'found' | 'missing' | 'wrong' | 'conflict' | 'unknown'
-  /** What is wrong and what to do about it, in whole sentences; null where nothing is. */
-  problem: string | null
-}
+export { shown } from '../../dns/index.ts'
 
 /** All that a diagnosis looks at. */
-export interface Case {
+export interface Case<Wanted extends WantedRecord = WantedRecord> {
+  /** The zone that its owner adds records to. */
   domain: string
-  record: WantedRecord
+  record: Wanted
   /** The other records of the domain: a value may have landed at the wrong one. */
-  wanted: WantedRecord[]
+  wanted: Wanted[]
   answers: Answers
 }
 
@@ -36,20 +29,9 @@ export const valuesOf = (answers: Answers, question: string): string[] => {
   return answer && 'found' in answer ? answer.found : []
 }
 
-const mostShown = 90
-
-/** As a sentence can hold it: strangers fill zones with what they like. */
-export function shown(value: string): string {
-  const line = value
-    .toWellFormed()
-    .replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')
-    .trim()
-  return line.length > mostShown ? `“${line.slice(0, mostShown)}…”` : `“${line}”`
-}
-
-/** Whoever has mended it a minute ago is told why it still looks broken. */
-export const mayBeOld = ({ ttl }: Pick<Found, 'ttl'>): string =>
-  ttl > 0 ? ` If you have changed it just now: the old value may still be remembered for up to ${durationOf(ttl)}.` : ''
+/** Whoever has mended it a minute ago is told why it still looks broken. The zone's own server remembers nothing: what it says is there. */
+export const mayBeOld = ({ ttl, isFirstHand }: Pick<Found, 'ttl' | 'isFirstHand'>): string =>
+  ttl > 0 && !isFirstHand ? ` If you have changed it just now: the old value may still be remembered for up to ${durationOf(ttl)}.` : ''
 
 export function durationOf(seconds: number): string {
   const [count, unit] =
