@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '../base/log.ts'
+import { PassingMap } from '../base/passing-map.ts'
 import { packMail } from '../mail/inbound/packed-mail.ts'
 import { parsedNothing } from '../mail/inbound/parsed-mail.ts'
 import type { SpooledMessage } from './inbound-message.ts'
@@ -50,7 +51,7 @@ interface Reading {
 interface Thread {
   worker: Worker
   isReady: boolean
-  at: Map<number, Reading>
+  at: PassingMap<number, Reading>
   /** How often it was listened for in vain: at work for its beats, without any for work. */
   silent: number
 }
@@ -167,7 +168,7 @@ class Pool implements ParsePool {
     const thread: Thread = {
       worker: new Worker(entry, { name: 'parser', workerData, resourceLimits }),
       isReady: false,
-      at: new Map(),
+      at: new PassingMap(),
       silent: 0,
     }
     this.#threads.add(thread)

@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { reasonOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { type Loop, startLoop } from '../base/loop.ts'
+import { PassingMap } from '../base/passing-map.ts'
 import { type Database, isConnectionLoss } from '../database/database.ts'
 import { lessAndLess } from './file-less.ts'
 import type { FiledInput, SpooledMessage } from './inbound-message.ts'
@@ -80,7 +81,7 @@ interface InHand {
 class SpoolWork implements Taker {
   readonly #needs: Needs
   readonly #owner = randomUUID()
-  readonly #inHand = new Map<string, InHand>()
+  readonly #inHand = new PassingMap<string, InHand>()
   readonly #ready: FiledInput[] = []
   #bytes = 0
   #filing: Promise<void> | null = null
