@@ -8,6 +8,7 @@ import { PassingMap } from '../base/passing-map.ts'
 import { type Database, isConnectionLoss } from '../database/database.ts'
 import { lessAndLess } from './file-less.ts'
 import type { FiledInput, SpooledMessage } from './inbound-message.ts'
+import { createMessageMemory } from './message-memory.ts'
 import type { ParsePool } from './parse-pool.ts'
 import { isPassing } from './passing-trouble.ts'
 import { createSenderCounts, type Senders, sendersOf } from './senders.ts'
@@ -74,6 +75,8 @@ export function startSpoolLoop(needs: Needs): Loop & { taker: Taker } {
 
 interface InHand {
   message: ClaimedMessage
+  /** Where its bytes lie, if that is to be used again. */
+  place: Buffer | null
   senders: Senders
   since: number
 }
@@ -82,6 +85,7 @@ class SpoolWork implements Taker {
   readonly #needs: Needs
   readonly #owner = randomUUID()
   readonly #inHand = new PassingMap<string, InHand>()
+  readonly #places = createMessageMemory(maxInHand.bytes)
   readonly #ready: FiledInput[] = []
   #bytes = 0
   #filing: Promise<void> | null = null
@@ -126,7 +130,12 @@ class SpoolWork implements Taker {
   }
 
   take(messages: SpooledMessage[]): void {
-    for (const message of messages) void this.#take({ ...message, raw: Buffer.from(message.raw), attempts: 1 })
+    for (const message of messages) {
+      const place = this.#places.take(message.raw.length, null)
+      if (place) message.raw.copy(place)
+      const raw = place?.subarray(0, message.raw.length) ?? Buffer.from(message.raw)
+      void this.#take({ ...message, raw, attempts: 1 }, place)
+    }
   }
 
   #slowSenders() {
@@ -181,8 +190,8 @@ class SpoolWork implements Taker {
     return this.#inHand.size < maxInHand.messages && this.#bytes < maxInHand.bytes && !isAlone
   }
 
-  async #take(message: ClaimedMessage): Promise<void> {
-    this.#inHand.set(message.id, { message, senders: sendersOf(message, this.#needs.isRelay), since: performance.now() })
+  async #take(message: ClaimedMessage, place: Buffer | null = null): Promise<void> {
+    this.#inHand.set(message.id, { message, place, senders: sendersOf(message, this.#needs.isRelay), since: performance.now() })
     this.#bytes += message.raw.length
     try {
       const { parsed, verdicts } = await this.#needs.pool.read(message, { isHeadOnly: message.attempts >= headOnlyFrom })
@@ -197,7 +206,12 @@ class SpoolWork implements Taker {
   }
 
   #letGo(batch: Pick<FiledInput, 'message'>[]): void {
-    for (const { message } of batch) if (this.#inHand.delete(message.id)) this.#bytes -= message.raw.length
+    for (const { message } of batch) {
+      const { place } = this.#inHand.get(message.id) ?? {}
+      if (!this.#inHand.delete(message.id)) continue
+      this.#bytes -= message.raw.length
+      if (place) this.#places.give(place, null)
+    }
     this.#onRoom()
   }
 
