@@ -82,8 +82,8 @@ class Pool implements ParsePool {
 
   constructor(options: PoolOptions) {
     this.#options = options
-    // One core is busy with taking mail in and filing it. Two threads in its place read no more, and cost a tenth more of everything.
-    this.#usualThreads = options.threads ?? Math.max(1, Math.min(4, availableParallelism() - 1))
+    // One for each core, though one core is busy with taking mail in: a signature takes a millisecond, and most mail has one.
+    this.#usualThreads = options.threads ?? Math.min(4, availableParallelism())
     this.#maxThreads = options.maxThreads ?? options.threads ?? Math.max(2, this.#usualThreads)
     this.#watch = setInterval(() => this.#listen(), beatEveryMs)
     this.#watch.unref()
