@@ -18,7 +18,7 @@ export function createAsk(timeoutMs: number): Ask & { stop(): void } {
     const before = performance.now() - timeoutMs
     for (const { since, giveUp } of asked.values()) if (since < before) giveUp()
   }
-  const clock = setInterval(look, lookEveryMs).unref()
+  const clock = setInterval(look, Math.min(lookEveryMs, timeoutMs)).unref()
   const ask: Ask = async (client, question) => {
     const number = numbers++
     const { promise, resolve, reject } = Promise.withResolvers<QueryResult>()
