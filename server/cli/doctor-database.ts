@@ -107,7 +107,7 @@ async function checkSpool(client: Client): Promise<Check> {
     `select count(*) filter (where problem is not null or attempts >= $1)::int as stuck,
        (array_agg(id || coalesce(': ' || problem, '') order by id) filter (where problem is not null or attempts >= $1))[1] as first,
        count(*) filter (where next_attempt_at < now() - interval '5 minutes')::int as late
-     from public.inbound_spool`,
+     from public.inbound_spool where next_attempt_at is not null`,
     [maxAttempts],
   )
   const { stuck = 0, first = null, late = 0 } = rows[0] ?? {}

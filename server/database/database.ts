@@ -1,6 +1,7 @@
 import { Pool, type PoolClient, type PoolConfig, types } from 'pg'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { createAsk } from './ask.ts'
 import { type Statement, toStatement } from './sql.ts'
 
 /** Counts and positions stay far below 2^53. */
@@ -59,14 +60,17 @@ interface DatabaseOptions {
   poolSize?: number
 }
 
+/** One whose other end vanished is not waited for. */
+const answerWithinMs = 65_000
+
 export function openDatabase({ connection, clock, log, poolSize = 20 }: DatabaseOptions): Database {
+  const ask = createAsk(answerWithinMs)
   const pool = new Pool({
     ...connection,
     max: poolSize,
     connectionTimeoutMillis: 5_000,
-    // No request is worth a minute of a session, and one whose other end vanished is not waited for.
+    // No request is worth a minute of a session.
     statement_timeout: 60_000,
-    query_timeout: 65_000,
     idle_in_transaction_session_timeout: 60_000,
     keepAlive: true,
     idleTimeoutMillis: 30_000,
@@ -97,9 +101,9 @@ export function openDatabase({ connection, clock, log, poolSize = 20 }: Database
     withClient(async (client) => {
       const wakes: (() => void)[] = []
       let asked = 0
-      const askOnce: Ask = async (statement) => {
+      const askOnce: AskFor = async (statement) => {
         if (++asked > 1) throw new Error('a transaction of one statement was given a second one')
-        return client.query(statement)
+        return ask(client, statement)
       }
       const afterCommit = (wake: () => void) => void wakes.push(wake)
       const result = await work({ ...queryableOver(askOnce), isTransaction: true, now: clock.now(), client, afterCommit })
@@ -110,27 +114,27 @@ export function openDatabase({ connection, clock, log, poolSize = 20 }: Database
   const transactOnce = <Result>(work: (tx: Transaction) => Promise<Result>, begin: string): Promise<Result> =>
     withClient(async (client) => {
       const wakes: (() => void)[] = []
-      await client.query(begin)
+      await ask(client, { text: begin })
       try {
         const result = await work({
-          ...queryableOver((statement) => client.query(statement)),
+          ...queryableOver((statement) => ask(client, statement)),
           isTransaction: true,
           now: clock.now(),
           client,
           afterCommit: (wake) => wakes.push(wake),
         })
-        await client.query('commit')
+        await ask(client, { text: 'commit' })
         for (const wake of wakes) wake()
         return result
       } catch (error) {
         // A rollback that fails means the connection is gone, and the server rolls back by itself; the first error tells more.
-        await client.query('rollback').catch(() => client.emit('error', error as Error))
+        await ask(client, { text: 'rollback' }).catch(() => client.emit('error', error as Error))
         throw error
       }
     })
 
   return {
-    ...queryableOver((statement) => withClient((client) => client.query(statement))),
+    ...queryableOver((statement) => withClient((client) => ask(client, statement))),
     async transaction(work, { snapshot = false, single = false } = {}) {
       const begin = snapshot ? 'begin isolation level repeatable read read only' : 'begin'
       for (let attempt = 1; ; attempt++) {
@@ -144,7 +148,7 @@ export function openDatabase({ connection, clock, log, poolSize = 20 }: Database
     execute: (text, values) =>
       withClient(async (client) => {
         try {
-          return await client.query(text, values)
+          return await ask(client, { text, ...(values ? { values } : {}) })
         } catch (error) {
           // Without values the text may be several statements with a begin among them: whoever got this connection next would be inside.
           if (!values?.length) client.emit('error', error as Error)
@@ -153,21 +157,24 @@ export function openDatabase({ connection, clock, log, poolSize = 20 }: Database
       }),
     oneAtATime: (lock, work) =>
       withClient(async (client) => {
-        await client.query('select pg_advisory_lock($1)', [lock])
+        await ask(client, { text: 'select pg_advisory_lock($1)', values: [lock] })
         try {
           return await work()
         } finally {
           // A connection that cannot be asked any more is closed, and its lock goes with it.
-          await client.query('select pg_advisory_unlock($1)', [lock]).catch((error) => client.emit('error', error))
+          await ask(client, { text: 'select pg_advisory_unlock($1)', values: [lock] }).catch((error) => client.emit('error', error))
         }
       }),
-    close: () => pool.end(),
+    async close() {
+      await pool.end()
+      ask.stop()
+    },
   }
 }
 
-type Ask = (statement: Statement) => Promise<{ rows: unknown[]; rowCount: number | null }>
+type AskFor = (statement: Statement) => Promise<{ rows: unknown[]; rowCount: number | null }>
 
-const queryableOver = (ask: Ask): Queryable => ({
+const queryableOver = (ask: AskFor): Queryable => ({
   many: async <Row>(strings: TemplateStringsArray, ...values: unknown[]) => (await ask(toStatement(strings, values))).rows as Row[],
   first: async <Row>(strings: TemplateStringsArray, ...values: unknown[]) =>
     ((await ask(toStatement(strings, values))).rows[0] ?? null) as Row | null,

@@ -24,8 +24,8 @@ export interface Peer {
 /**
  * What the loop over the spool hands to `file(batch: FiledInput[]): Promise<void>`. Filing writes a batch and removes its rows from the
  * spool (`inbound_spool`, by `message.id`) in one transaction, or throws: then each is tried alone. It may meet the same message twice.
- * The raw message is not in the blob store yet, because only filing knows whose it is: it is put there before that transaction begins,
- * under `rawKey(project_id, message.id)` of blobs/blob-store.ts.
+ * The raw message is where the spool has it, because only filing knows whose it is: a small one stays there and becomes that project's, a
+ * large one is put into the blob store before that transaction begins.
  */
 export interface FiledInput {
   message: SpooledMessage

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '../base/log.ts'
+import { PassingMap } from '../base/passing-map.ts'
 import { packMail } from '../mail/inbound/packed-mail.ts'
 import { parsedNothing } from '../mail/inbound/parsed-mail.ts'
 import type { SpooledMessage } from './inbound-message.ts'
@@ -50,7 +51,9 @@ interface Reading {
 interface Thread {
   worker: Worker
   isReady: boolean
-  at: Map<number, Reading>
+  at: PassingMap<number, Reading>
+  /** How many of those it is at were the end of a thread before. */
+  suspects: number
   /** How often it was listened for in vain: at work for its beats, without any for work. */
   silent: number
 }
@@ -79,8 +82,8 @@ class Pool implements ParsePool {
 
   constructor(options: PoolOptions) {
     this.#options = options
-    // One core is busy with taking mail in and filing it. Two threads in its place read no more, and cost a tenth more of everything.
-    this.#usualThreads = options.threads ?? Math.max(1, Math.min(4, availableParallelism() - 1))
+    // One for each core, though one core is busy with taking mail in: a signature takes a millisecond, and most mail has one.
+    this.#usualThreads = options.threads ?? Math.min(4, availableParallelism())
     this.#maxThreads = options.maxThreads ?? options.threads ?? Math.max(2, this.#usualThreads)
     this.#watch = setInterval(() => this.#listen(), beatEveryMs)
     this.#watch.unref()
@@ -107,7 +110,7 @@ class Pool implements ParsePool {
 
   #next(): void {
     while (!this.#isStopped && this.#waiting.length > 0) {
-      const index = this.#waiting.findIndex((reading) => this.#mayBegin(reading) && this.#threadFor(reading.tries) !== null)
+      const index = this.#indexOfNext()
       const [reading] = index < 0 ? [] : this.#waiting.splice(index, 1)
       if (!reading) {
         if (this.#mayStart()) this.#start()
@@ -118,6 +121,18 @@ class Pool implements ParsePool {
       // Another thread is worth starting when all that there are have something to do.
       if (this.#waiting.length > 0 && this.#mayStart() && [...this.#threads].every(({ at }) => at.size > 0)) this.#start()
     }
+  }
+
+  /** What was found of a sender holds for the rest of theirs: hundreds may wait behind each other. */
+  #indexOfNext(): number {
+    let over: Senders | null = null
+    return this.#waiting.findIndex((reading) => {
+      const { tries, senders } = reading
+      if (over && tries === 0 && senders.domain === over.domain && senders.peer === over.peer) return false
+      if (this.#mayBegin(reading)) return this.#threadFor(tries) !== null
+      over = senders
+      return false
+    })
   }
 
   /** One more than usual where all that there are seem to hang, or a suspect waits for one of its own. */
@@ -134,7 +149,7 @@ class Pool implements ParsePool {
   #threadFor(tries: number): Thread | null {
     const free = [...this.#threads]
       .filter((thread) => thread.isReady && thread.at.size < maxAtOnce && !isHanging(thread))
-      .filter(({ at }) => !at.values().some((other) => other.tries > 0))
+      .filter(({ suspects }) => suspects === 0)
       .sort((one, other) => one.at.size - other.at.size)
     if (tries > 0) return free[0]?.at.size === 0 ? free[0] : null
     // Suspects stand in front.
@@ -156,6 +171,7 @@ class Pool implements ParsePool {
     }
     if (thread.at.size === 0) thread.silent = 0
     thread.at.set(number, reading)
+    if (reading.tries > 0) thread.suspects++
     this.#senders.add(reading.senders)
     thread.worker.ref()
     thread.worker.postMessage(task, [copy.buffer])
@@ -167,7 +183,8 @@ class Pool implements ParsePool {
     const thread: Thread = {
       worker: new Worker(entry, { name: 'parser', workerData, resourceLimits }),
       isReady: false,
-      at: new Map(),
+      at: new PassingMap(),
+      suspects: 0,
       silent: 0,
     }
     this.#threads.add(thread)
@@ -193,6 +210,7 @@ class Pool implements ParsePool {
     thread.at.delete(answer.number)
     if (thread.at.size === 0) thread.worker.unref()
     if (!reading) return
+    if (reading.tries > 0) thread.suspects--
     this.#senders.remove(reading.senders)
     if (answer.kind === 'read') {
       reading.resolve({ parsed: answer.parsed, verdicts: answer.verdicts })

@@ -1,3 +1,5 @@
+import { PassingMap } from '../base/passing-map.ts'
+
 /**
  * How long mail waits for the name servers of its senders. When more of it waits than should, nobody waits long: what others were to
  * vouch for is left open then, and the mail is filed.
@@ -21,6 +23,7 @@ const questionMs = { calm: 3_000, crowded: 1_000 }
 const lookEveryMs = 100
 
 interface Entry {
+  number: number
   since: number
   limits: typeof messageMs
   end(): void
@@ -28,30 +31,28 @@ interface Entry {
 
 /** One clock for all of them: a timer for each would keep its message in memory until it went off. */
 export function createPatience({ places }: { places: number }): Patience {
-  const messages = new Set<Entry>()
-  const questions = new Set<Entry>()
+  const messages = new PassingMap<number, Entry>()
+  const questions = new PassingMap<number, Entry>()
+  let numbers = 0
   let clock: NodeJS.Timeout | null = null
 
   const look = () => {
-    const now = performance.now()
-    const mood = messages.size >= places / 2 ? 'crowded' : 'calm'
-    for (const entries of [messages, questions]) {
-      for (const entry of entries) if (now - entry.since > entry.limits[mood]) finish(entries, entry)?.end()
-    }
-  }
-  const finish = (entries: Set<Entry>, entry: Entry): Entry | null => {
-    if (!entries.delete(entry)) return null
     if (clock && messages.size + questions.size === 0) {
+      // Nobody has waited for a whole turn of the clock: it would be wound up anew for each message.
       clearInterval(clock)
       clock = null
     }
-    return entry
+    const now = performance.now()
+    const mood = messages.size >= places / 2 ? 'crowded' : 'calm'
+    for (const entries of [messages, questions]) {
+      for (const { number, since, limits, end } of entries.values()) if (now - since > limits[mood] && entries.delete(number)) end()
+    }
   }
-  const begin = (entries: Set<Entry>, limits: Entry['limits'], end: () => void): Waiting => {
-    const entry = { since: performance.now(), limits, end }
-    entries.add(entry)
+  const begin = (entries: PassingMap<number, Entry>, limits: Entry['limits'], end: () => void): Waiting => {
+    const number = numbers++
+    entries.set(number, { number, since: performance.now(), limits, end })
     clock ??= setInterval(look, lookEveryMs)
-    return { done: () => void finish(entries, entry) }
+    return { done: () => void entries.delete(number) }
   }
   return {
     beginMessage: (end) => begin(messages, messageMs, end),

@@ -4,12 +4,15 @@ import type { Clock } from '../base/clock.ts'
 import { reasonOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { type Loop, startLoop } from '../base/loop.ts'
+import { PassingMap } from '../base/passing-map.ts'
 import { type Database, isConnectionLoss } from '../database/database.ts'
 import { lessAndLess } from './file-less.ts'
+import { type InHand, maxInHand, maxSlow, slowSendersAmong } from './in-hand.ts'
 import type { FiledInput, SpooledMessage } from './inbound-message.ts'
+import { createMessageMemory } from './message-memory.ts'
 import type { ParsePool } from './parse-pool.ts'
 import { isPassing } from './passing-trouble.ts'
-import { createSenderCounts, type Senders, sendersOf } from './senders.ts'
+import { sendersOf } from './senders.ts'
 import type { Taker } from './spool.ts'
 import {
   type ClaimedMessage,
@@ -34,10 +37,6 @@ interface Needs {
   file(batch: FiledInput[]): Promise<void>
 }
 
-/** What this process has in hand at one time. A message larger than that comes alone. */
-const maxInHand = { messages: 500, bytes: 48 * 1024 * 1024 }
-/** Of one sender, of what has been in hand for longer than usual: the rest of theirs waits in the spool, and that of others does not. */
-const maxSlow = { messages: 100, afterMs: 2_000 }
 /** No more in one go, so that what comes together from one sender leaves room for others. */
 const maxClaimed = 250
 const maxBatch = 100
@@ -71,18 +70,15 @@ export function startSpoolLoop(needs: Needs): Loop & { taker: Taker } {
   }
 }
 
-interface InHand {
-  message: ClaimedMessage
-  senders: Senders
-  since: number
-}
-
 class SpoolWork implements Taker {
   readonly #needs: Needs
   readonly #owner = randomUUID()
-  readonly #inHand = new Map<string, InHand>()
+  readonly #inHand = new PassingMap<string, InHand>()
+  readonly #places = createMessageMemory(maxInHand.bytes)
   readonly #ready: FiledInput[] = []
   #bytes = 0
+  /** How many of those in hand are to be there alone. */
+  #suspects = 0
   #filing: Promise<void> | null = null
   #isStopped = false
   /** The spool had nothing more when it was last looked through: what comes in now passes nobody. */
@@ -106,7 +102,7 @@ class SpoolWork implements Taker {
       rows: Math.min(maxInHand.messages - this.#inHand.size, maxClaimed),
       bytes: maxInHand.bytes - this.#bytes,
       isIdle: this.#inHand.size === 0,
-      passOver: this.#slowSenders().from(maxSlow.messages),
+      passOver: slowSendersAmong(this.#inHand).from(maxSlow.messages),
     })
     this.#isCaughtUp = claimed.length === 0 && !(await isSuspectDue(database, now))
     for (const message of claimed) if (!this.#inHand.has(message.id)) void this.#take(message)
@@ -114,7 +110,7 @@ class SpoolWork implements Taker {
   }
 
   claim(messages: SpooledMessage[]): OwnClaim | null {
-    const slow = this.#slowSenders()
+    const slow = slowSendersAmong(this.#inHand)
     const isFree = ({ peer, envelope_from }: SpooledMessage) =>
       slow.isUnder(sendersOf({ peer, envelope_from }, this.#needs.isRelay), maxSlow.messages)
     if (!this.#isCaughtUp || this.#isStopped || !this.#hasRoom() || !messages.every(isFree)) {
@@ -125,18 +121,12 @@ class SpoolWork implements Taker {
   }
 
   take(messages: SpooledMessage[]): void {
-    for (const message of messages) void this.#take({ ...message, raw: Buffer.from(message.raw), attempts: 1 })
-  }
-
-  #slowSenders() {
-    const counts = createSenderCounts()
-    const before = performance.now() - maxSlow.afterMs
-    // In the order they came into hand.
-    for (const { since, senders } of this.#inHand.values()) {
-      if (since > before) break
-      counts.add(senders)
+    for (const message of messages) {
+      const place = this.#places.take(message.raw.length, null)
+      if (place) message.raw.copy(place)
+      const raw = place?.subarray(0, message.raw.length) ?? Buffer.from(message.raw)
+      void this.#take({ ...message, raw, attempts: 1 }, place)
     }
-    return counts
   }
 
   /** What waits for its turn stays claimed. */
@@ -176,13 +166,13 @@ class SpoolWork implements Taker {
   }
 
   #hasRoom(): boolean {
-    const isAlone = this.#inHand.values().some(({ message }) => isSuspect(message))
-    return this.#inHand.size < maxInHand.messages && this.#bytes < maxInHand.bytes && !isAlone
+    return this.#inHand.size < maxInHand.messages && this.#bytes < maxInHand.bytes && this.#suspects === 0
   }
 
-  async #take(message: ClaimedMessage): Promise<void> {
-    this.#inHand.set(message.id, { message, senders: sendersOf(message, this.#needs.isRelay), since: performance.now() })
+  async #take(message: ClaimedMessage, place: Buffer | null = null): Promise<void> {
+    this.#inHand.set(message.id, { message, place, senders: sendersOf(message, this.#needs.isRelay), since: performance.now() })
     this.#bytes += message.raw.length
+    if (isSuspect(message)) this.#suspects++
     try {
       const { parsed, verdicts } = await this.#needs.pool.read(message, { isHeadOnly: message.attempts >= headOnlyFrom })
       this.#ready.push({ message, parsed, verdicts })
@@ -196,7 +186,14 @@ class SpoolWork implements Taker {
   }
 
   #letGo(batch: Pick<FiledInput, 'message'>[]): void {
-    for (const { message } of batch) if (this.#inHand.delete(message.id)) this.#bytes -= message.raw.length
+    for (const { message } of batch) {
+      const held = this.#inHand.get(message.id)
+      if (!held) continue
+      this.#inHand.delete(message.id)
+      this.#bytes -= held.message.raw.length
+      if (isSuspect(held.message)) this.#suspects--
+      if (held.place) this.#places.give(held.place, null)
+    }
     this.#onRoom()
   }
 

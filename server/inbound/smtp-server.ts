@@ -1,13 +1,14 @@
 import { lookup, type Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
-import { SMTPServer, type SMTPServerSession } from 'smtp-server'
+import type { SMTPServer, SMTPServerSession } from 'smtp-server'
 import type { Clock } from '../base/clock.ts'
 import { reasonOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Secrets } from '../base/secrets.ts'
 import type { Database } from '../database/database.ts'
 import type { Certificate } from './certificate.ts'
+import { MailServer } from './mail-stream.ts'
 import { createMessageMemory } from './message-memory.ts'
 import { createNetworks } from './networks.ts'
 import { peerLimits } from './peer-limits.ts'
@@ -64,7 +65,7 @@ export async function startSmtpServer(options: SmtpServerOptions): Promise<Inbou
   const spool = createSpool(options)
   const memory = createMessageMemory(limits.in_flight_bytes ?? inFlightBytes(options.maxSize))
   const sessions = createSessions({ ...options, spool, memory, limits, isRelay: createNetworks(options.relays) })
-  const server = new SMTPServer({
+  const server = new MailServer({
     ...withoutTlsBelow12(options.certificate),
     name: options.mailDomain,
     size: options.maxSize,

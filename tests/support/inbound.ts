@@ -113,7 +113,7 @@ export const emailsIn = ({ services }: TestApp, project: Pick<TestProject, 'id'>
 
 /** How many messages wait to be filed. */
 export const waitingMail = async ({ services }: TestApp) =>
-  (await services.database.first<{ count: number }>`select count(*) as count from inbound_spool`)?.count
+  (await services.database.first<{ count: number }>`select count(*) as count from inbound_spool where next_attempt_at is not null`)?.count
 
 export async function newMailbox(app: TestApp, project?: TestProject) {
   const owner = project ?? (await app.newProject())

@@ -133,6 +133,7 @@ export async function moveMail(tx: Transaction, { from, to }: Move): Promise<voi
     update messages set project_id = ${to}
     where project_id = ${from} and status <> 'sending' and (list_id is null or list_id in (select id from lists where project_id = ${to}))`
   await tx.run`update emails set project_id = ${to} where project_id = ${from} and status <> 'sending'`
+  await tx.run`update inbound_spool set project_id = ${to} where project_id = ${from}`
   await tx.run`update calendar_events set project_id = ${to} where project_id = ${from}`
   await tx.run`update proxy_addresses set project_id = ${to} where project_id = ${from}`
   await tx.run`update erasures set project_id = ${to} where project_id = ${from}`

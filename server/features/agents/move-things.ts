@@ -44,6 +44,7 @@ export const tablesOfProject: Record<string, 'moves' | 'joins' | 'stays'> = {
   broadcast_hours: 'moves',
   messages: 'moves',
   emails: 'moves',
+  inbound_spool: 'moves',
   usage_reservations: 'moves',
   payment_challenges: 'moves',
   calendar_events: 'moves',

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accept, emailsIn, fileMail, newMailbox, verdictsOf, waitingMail } from '../../../tests/support/inbound.ts'
+import { accept, type EmailSeen, emailsIn, fileMail, newMailbox, verdictsOf, waitingMail } from '../../../tests/support/inbound.ts'
 import { startApp } from '../../../tests/support/posthaste.ts'
+import type { TestProject } from '../../../tests/support/project.ts'
 import { formatId, newId } from '../../base/ids.ts'
-import { rawKey } from '../../blobs/blob-store.ts'
+import { readRawMail } from '../raw-mail/index.ts'
 import { fileMessages } from './index.ts'
 
 const app = await startApp()
@@ -33,7 +34,7 @@ test('a letter becomes an e-mail, its writer a contact, and the spool is empty',
   )
   assert.deepEqual([email.thread_id, email.is_automatic, email.position, email.handler_results], [email.id, false, 1, null])
   assert.equal(email.extracted_data?.code, '483920')
-  assert.deepEqual(await app.services.blobs.get(email.raw_key), message.raw)
+  assert.deepEqual(await readRawMail(app.services, { project_id: project.id, raw_key: email.raw_key }), message.raw)
   assert.equal(await waitingMail(app), 0)
   const events = await project.eventsWithData()
   assert.deepEqual(
@@ -74,12 +75,16 @@ test('to two mailboxes of a project it is two e-mails and one raw message; to an
   const recipients = [first.address, second.address, other.address, first.address.replace('@', '+again@')]
   const { message } = await fileMail(app, { recipients })
   const mine = await emailsIn(app, first.project)
-  assert.deepEqual(
-    mine.map(({ raw_key }) => raw_key),
-    Array(2).fill(rawKey(first.project.id, message.id)),
-  )
+  const theirs = await emailsIn(app, other.project)
+  assert.equal(new Set(mine.map(({ raw_key }) => raw_key)).size, 1)
+  for (const [project, { raw_key }] of [
+    [first.project, mine[0]],
+    [other.project, theirs[0]],
+  ] as [TestProject, EmailSeen][])
+    assert.deepEqual(await readRawMail(app.services, { project_id: project.id, raw_key }), message.raw)
+  assert.equal(await readRawMail(app.services, { project_id: other.project.id, raw_key: (mine[0] as EmailSeen).raw_key }), null)
   assert.deepEqual(new Set(mine.map(({ mailbox_id }) => formatId('mbx', mailbox_id))), new Set([first.id, second.id]))
-  assert.equal((await emailsIn(app, other.project)).length, 1)
+  assert.equal(theirs.length, 1)
   assert.deepEqual(await first.project.events(), ['contact.created', 'email.received', 'email.received'])
   assert.deepEqual(await other.project.events(), ['contact.created', 'email.received'])
 })

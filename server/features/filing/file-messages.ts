@@ -1,6 +1,6 @@
 import { reasonOf } from '../../base/errors.ts'
 import { type ContactId, type MailboxId, newId } from '../../base/ids.ts'
-import { BlobStoreError, rawKey } from '../../blobs/blob-store.ts'
+import { BlobStoreError } from '../../blobs/blob-store.ts'
 import type { Transaction } from '../../database/database.ts'
 import { whoWants } from '../../events/interests.ts'
 import { type NewEvent, publishEach } from '../../events/publish.ts'
@@ -19,8 +19,9 @@ import { forwardMails } from './forward-mail.ts'
 import { bounded, type InboundMail, isByCorrespondent, isByPerson, writerOf } from './inbound-mail.ts'
 import { mailEventsOf } from './mail-events.ts'
 import { carryAttachments } from './outgoing-copy.ts'
-import { passOnReplies, replyKey } from './pass-on-replies.ts'
-import { type OwnersReply, routeMails } from './route-mail.ts'
+import { passOnReplies } from './pass-on-replies.ts'
+import { placeRaw, type RawPlaces } from './raw-places.ts'
+import { type Routes, routeMails } from './route-mail.ts'
 import { tellOfRefused } from './tell-owner.ts'
 
 type Needs = Pick<Services, 'database' | 'secrets' | 'log' | 'config' | 'clock' | 'blobs' | 'reader'>
@@ -33,16 +34,14 @@ export async function fileMessages(services: Needs, batch: InboundMail[]): Promi
   const mails = batch.map(bounded)
   const { destinations, replies } = await routeMails(services, mails)
   const carried = await carryAttachments(services, [...destinations, ...replies])
-  await keepRaw(services, { destinations, replies })
+  const raw = placeRaw({ destinations, replies })
+  await storeRaw(services, raw)
   await services.database.transaction(async (tx) => {
-    const open = await takeFromSpool(
-      tx,
-      mails.map(({ message }) => message.id),
-    )
+    const open = await takeFromSpool(tx, { ids: mails.map(({ message }) => message.id), kept: raw.kept })
     const isOpen = ({ mail }: { mail: InboundMail }) => open.has(mail.message.id)
     const due = { destinations: destinations.filter(isOpen), replies: replies.filter(isOpen) }
     const places = await drawPlaces(services, tx, due)
-    const filed = await file(services, tx, due.destinations, places)
+    const filed = await file(services, tx, { destinations: due.destinations, place: places, raw })
     await passOnReplies(services, tx, { replies: due.replies, place: places, carried })
     await tellOfRefused(services, tx, filed)
     // Last: a forward is booked, and everybody who sends waits for the month's row.
@@ -50,11 +49,8 @@ export async function fileMessages(services: Needs, batch: InboundMail[]): Promi
   })
 }
 
-/** Once for each project, and for each answer; on the disk before the spool lets go of it. */
-async function keepRaw({ blobs }: Needs, { destinations, replies }: Due): Promise<void> {
-  const raw = new Map(destinations.map(({ mail: { message }, mailbox }) => [rawKey(mailbox.project_id, message.id), message.raw]))
-  for (const reply of replies) raw.set(replyKey(reply), reply.mail.message.raw)
-  await Promise.all([...raw].map(([key, bytes]) => blobs.put(key, bytes))).catch((error: unknown) => {
+async function storeRaw({ blobs }: Needs, { stored }: RawPlaces): Promise<void> {
+  await Promise.all([...stored].map(([key, bytes]) => blobs.put(key, bytes))).catch((error: unknown) => {
     throw new BlobStoreError(reasonOf(error), { cause: error })
   })
 }
@@ -62,12 +58,7 @@ async function keepRaw({ blobs }: Needs, { destinations, replies }: Due): Promis
 /** Hands out the places of a mailbox, one after the other. */
 export type Places = (mailbox_id: MailboxId) => number
 
-interface Due {
-  destinations: Destination[]
-  replies: OwnersReply[]
-}
-
-async function drawPlaces(services: Needs, tx: Transaction, { destinations, replies }: Due): Promise<Places> {
+async function drawPlaces(services: Needs, tx: Transaction, { destinations, replies }: Routes): Promise<Places> {
   const added = new Map<string, AddedMail>()
   const add = ({ project_id, id: mailbox_id }: HomeMailbox, at: Date | null) => {
     const { count, received_at } = added.get(mailbox_id) ?? { count: 0, received_at: null }
@@ -86,7 +77,13 @@ async function drawPlaces(services: Needs, tx: Transaction, { destinations, repl
   }
 }
 
-async function file(services: Needs, tx: Transaction, destinations: Destination[], place: Places): Promise<FiledMail[]> {
+interface ToFile {
+  destinations: Destination[]
+  place: Places
+  raw: RawPlaces
+}
+
+async function file(services: Needs, tx: Transaction, { destinations, place, raw }: ToFile): Promise<FiledMail[]> {
   if (destinations.length === 0) return []
   const { made, contactOf } = await meetWriters(
     tx,
@@ -99,7 +96,7 @@ async function file(services: Needs, tx: Transaction, destinations: Destination[
     destinations.find((one) => one.mail === mail.mail && one.mailbox.project_id === mail.mailbox.project_id)?.mailbox.id === mail.mailbox.id
   const filed = unplaced.map((mail, index): FiledMail => {
     const { thread_id, original } = conversations[index] as Conversation // one for each
-    const found = { thread_id, contact_id: contactOf(mail), position: place(mail.mailbox.id) }
+    const found = { thread_id, contact_id: contactOf(mail), position: place(mail.mailbox.id), raw_key: raw.keyOf(mail) }
     return { ...mail, ...found, original: isFirst(mail) && !mail.refused_reply ? original : null, results: resultsOf(mail) }
   })
   await publishEach(tx, made)

@@ -61,6 +61,8 @@ export interface FiledMail extends Destination {
   contact_id: ContactId | null
   thread_id: string
   position: number
+  /** Where the raw message lies. */
+  raw_key: string
   original: Original | null
   results: HandlerResults
 }

@@ -1,15 +1,22 @@
 import type { EmailId, ProjectId } from '../../base/ids.ts'
-import { rawKey } from '../../blobs/blob-store.ts'
 import type { Transaction } from '../../database/database.ts'
 import { parseAddress } from '../../mail/address.ts'
+import { type Kept, keepInPlace } from '../raw-mail/index.ts'
 import type { FiledMail, HandlerResults } from './filed-mail.ts'
 import { isByPerson, writerOf } from './inbound-mail.ts'
 
 /** Those that are still there, which nobody else files any more: whoever was at the same ones waits here, and then finds none. */
-export async function takeFromSpool(tx: Transaction, ids: string[]): Promise<Set<string>> {
-  const rows = await tx.many<{ id: string }>`delete from inbound_spool where id = any(${ids}::uuid[]) returning id`
+export async function takeFromSpool(tx: Transaction, { ids, kept }: { ids: string[]; kept: Map<string, Kept> }): Promise<Set<string>> {
+  const leaving = ids.filter((id) => !kept.has(id))
+  const rows = [
+    ...(kept.size > 0 ? await keepInPlace(tx, [...kept.values()]) : []),
+    ...(leaving.length > 0 ? await removeFromSpool(tx, leaving) : []),
+  ]
   return new Set(rows.map(({ id }) => id))
 }
+
+const removeFromSpool = (tx: Transaction, ids: string[]) => tx.many<{ id: string }>`
+  delete from inbound_spool where id = any(${ids}::uuid[]) returning id`
 
 /** All in one statement. What was filed before stays as it is. */
 export const insertFiled = (tx: Transaction, filed: FiledMail[]) => tx.run`
@@ -35,7 +42,7 @@ function rowsOf(filed: FiledMail[]): Buffer {
   return Buffer.concat([...pieces, Buffer.from(']')])
 }
 
-function rowOf({ id, mail, mailbox, recipient, contact_id, thread_id, position, original, results }: FiledMail) {
+function rowOf({ id, mail, mailbox, recipient, contact_id, thread_id, position, raw_key, original, results }: FiledMail) {
   const { message, parsed, verdicts } = mail
   const to = parseAddress(recipient)
   return {
@@ -58,7 +65,7 @@ function rowOf({ id, mail, mailbox, recipient, contact_id, thread_id, position, 
     handler_results: Object.keys(results).length > 0 ? results : null,
     verdicts,
     attachments: parsed.attachments,
-    raw_key: rawKey(mailbox.project_id, message.id),
+    raw_key,
     raw_size: message.raw.length,
     is_automatic: !isByPerson(mail),
     is_reply: original !== null,

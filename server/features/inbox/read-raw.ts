@@ -1,13 +1,17 @@
 import { ApiError } from '../../base/errors.ts'
 import { ReaderBusy, UnreadableMail } from '../../mail/inbound/mail-reader.ts'
 import type { Context } from '../../operations/context.ts'
+import { readRawMail } from '../raw-mail/index.ts'
 import type { InboxRow } from './inbox-email.ts'
 
-export async function readRaw({ blobs }: Pick<Context, 'blobs'>, { raw_key }: Pick<InboxRow, 'raw_key'>): Promise<Buffer> {
+export async function readRaw(
+  context: Pick<Context, 'database' | 'blobs' | 'caller'>,
+  { raw_key }: Pick<InboxRow, 'raw_key'>,
+): Promise<Buffer> {
   if (raw_key === null)
     throw new ApiError('not_found', 'This e-mail was sent from here: only what was received is kept as it came, with its attachments.')
-  const raw = await blobs.get(raw_key)
-  if (!raw) throw new Error(`the raw message ${raw_key} is not in the blob store`)
+  const raw = await readRawMail(context, { project_id: context.caller.project_id, raw_key })
+  if (!raw) throw new Error(`the raw message ${raw_key} is not where it was put`)
   return raw
 }
 

@@ -1,6 +1,7 @@
 import type { EmailId, MailboxId, ProjectId } from '../../base/ids.ts'
 import type { Database, Transaction } from '../../database/database.ts'
 import type { Services } from '../../operations/context.ts'
+import { removeRawMail } from '../raw-mail/index.ts'
 
 const chunk = 1_000
 
@@ -22,10 +23,11 @@ export async function emptyMailbox(services: Erasing, { project_id, id }: Mailbo
 }
 
 /** The raw messages go first: a row that outlives its message is found again tomorrow, a message that nothing names never. */
-async function eraseEmails({ database, blobs }: Erasing, key: MailboxKey): Promise<number> {
+async function eraseEmails(services: Erasing, key: MailboxKey): Promise<number> {
+  const { database } = services
   const emails = await nextEmails(database, key)
   const keys = emails.flatMap(({ raw_key, is_shared }) => (raw_key === null || is_shared ? [] : [raw_key]))
-  if (keys.length > 0) await blobs.remove(keys)
+  await removeRawMail(services, key.project_id, keys)
   await database.transaction((tx) =>
     removeEmails(
       tx,

@@ -1,8 +1,7 @@
-import type { BlobStore } from '../../blobs/blob-store.ts'
-import type { Database } from '../../database/database.ts'
 import { publish } from '../../events/publish.ts'
 import { defineJob } from '../../jobs/jobs.ts'
 import type { Services } from '../../operations/context.ts'
+import { removeRawMail } from '../raw-mail/index.ts'
 import { eraseAnswers } from '../webhooks/index.ts'
 import {
   anonymiseDeliveries,
@@ -42,10 +41,13 @@ export const eraseTraces = defineJob<{ id?: string }>({
   },
 })
 
+type Needs = Pick<Services, 'database' | 'blobs'>
+
 /** False when somebody is sending to them, or passes on what they wrote: what that leaves is for the next time. */
-async function erase({ database, blobs }: Pick<Services, 'database' | 'blobs'>, erasure: Erasure): Promise<boolean> {
+async function erase(services: Needs, erasure: Erasure): Promise<boolean> {
+  const { database } = services
   const wasBeingSent = await isBeingSentTo(database, erasure)
-  await eraseMail(database, blobs, erasure)
+  await eraseMail(services, erasure)
   while ((await anonymiseDeliveries(database, erasure, ledgerChunk)) === ledgerChunk);
   await database.transaction(async (tx) => {
     for (const { id, mailbox_id } of await leaveCalendars(tx, erasure))
@@ -65,11 +67,12 @@ async function erase({ database, blobs }: Pick<Services, 'database' | 'blobs'>, 
 }
 
 /** Raw messages go first: a row that outlives its message is found again, a message that nothing names never. */
-async function eraseMail(database: Database, blobs: BlobStore, person: Person): Promise<void> {
+async function eraseMail(services: Needs, person: Person): Promise<void> {
+  const { database } = services
   for (const place of placesOfMail(person)) {
     for (let found = await findEmails(database, person, place, mailChunk); found.length > 0; ) {
       const keys = new Set(found.flatMap(({ raw_key }) => raw_key ?? []))
-      if (keys.size > 0) await blobs.remove([...keys])
+      await removeRawMail(services, person.project_id, [...keys])
       const emails = found
       await database.transaction((tx) => removeEmails(tx, person.project_id, emails))
       found = await findEmails(database, person, place, mailChunk)

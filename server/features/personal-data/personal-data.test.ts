@@ -7,10 +7,11 @@ import type { TestProject } from '../../../tests/support/project.ts'
 import { newSentPost } from '../../../tests/support/recipients.ts'
 import { until } from '../../../tests/support/until.ts'
 import { enqueueMessage } from '../../delivery/enqueue.ts'
+import { readRawMail } from '../raw-mail/index.ts'
 import { eraseTraces } from './erase-traces.ts'
 
 const app = await startApp()
-const { database, blobs } = app.services
+const { database } = app.services
 
 const invitation = (uid: string, organizer: string, attendee: string) =>
   [
@@ -110,7 +111,11 @@ test('an erased person is gone from everywhere; what others did, and the counts,
   assert.deepEqual(await project.events(), ['calendar_event.deleted'])
   assert.equal(await everything(project), '')
   for (const { raw_key, from_address } of raws)
-    assert.equal((await blobs.get(raw_key)) === null, from_address === ann.email, `${raw_key} of ${from_address}`)
+    assert.equal(
+      (await readRawMail(app.services, { project_id: project.id, raw_key })) === null,
+      from_address === ann.email,
+      `${raw_key} of ${from_address}`,
+    )
 
   assert.deepEqual((await project.get(path)).body.stats, before)
   const deliveries = (await project.get(`${path}/deliveries`)).body.map(({ email }: { email: string }) => email)

@@ -3,6 +3,7 @@ import { projectPrefix } from '../../blobs/blob-store.ts'
 import type { Database } from '../../database/database.ts'
 import { defineJob } from '../../jobs/jobs.ts'
 import type { Services } from '../../operations/context.ts'
+import { removeRawMail } from '../raw-mail/index.ts'
 import { releaseUnused, unreleasedOf, untilLetGo } from '../usage/index.ts'
 import { emptyTombstone, isTombstone, type MovedMail, movedMail, tenantTables, unpurgedProjects } from './project-queries.ts'
 
@@ -43,11 +44,20 @@ async function purge(database: Database, project_id: ProjectId, now: Date): Prom
 }
 
 /** Raw messages that a merge brought lie where they were, and only the e-mails know where: they go before those. */
-async function removeMovedMail({ database, blobs }: Pick<Services, 'database' | 'blobs'>, project_id: ProjectId): Promise<void> {
+async function removeMovedMail(services: Pick<Services, 'database' | 'blobs'>, project_id: ProjectId): Promise<void> {
   for (let last: EmailId | null = null; ; ) {
-    const moved: MovedMail[] = await movedMail(database, { project_id, prefix: projectPrefix(project_id), after: last, limit: 1_000 })
+    const moved: MovedMail[] = await movedMail(services.database, {
+      project_id,
+      prefix: projectPrefix(project_id),
+      after: last,
+      limit: 1_000,
+    })
     if (moved.length === 0) return
-    await blobs.remove(moved.map(({ raw_key }) => raw_key))
+    await removeRawMail(
+      services,
+      project_id,
+      moved.map(({ raw_key }) => raw_key),
+    )
     last = moved.at(-1)?.id ?? null
   }
 }

@@ -28,31 +28,31 @@ interface BodyDecoder {
 /**
  * postal-mime, in larger steps. By itself it waits after each line, and keeps each line of a body as a piece of a Blob: more than half of
  * the time that usual mail takes, and minutes for some megabytes of empty lines. Here the lines that can be no delimiter pass by it, and
- * bodies in one piece, up to the next that can.
+ * bodies in one piece, up to the next that can. A class, because with a method put on each parser V8 kept every parser and its mail until
+ * the whole heap was marked.
  */
-export function parseMime(raw: Buffer, options: PostalMimeOptions): Promise<Email> {
-  const parser = new PostalMime(options)
-  const inside = parser as unknown as Inside
-  const readLine = inside.readLine.bind(parser)
-  inside.readLine = () => {
+class LargeStepParser extends (PostalMime as unknown as new (options: PostalMimeOptions) => Inside & Pick<PostalMime, 'parse'>) {
+  override readLine(): { bytes: Uint8Array; done: boolean } {
     for (;;) {
-      const node = inside.currentNode
+      const node = this.currentNode
       // A node is new with the line that opens its part, and asks for the decoder at the end of its header.
       node.setupContentDecoder = setUpDecoder
-      readBody(inside, node)
-      const line = readLine()
-      if (line.done || (inside.boundaries.length > 0 && isDashed(line.bytes))) return line
+      readBody(this, node)
+      const line = super.readLine()
+      if (line.done || (this.boundaries.length > 0 && isDashed(line.bytes))) return line
       node.feed(line.bytes)
     }
   }
-  return parser.parse(raw)
 }
+
+export const parseMime = (raw: Buffer, options: PostalMimeOptions): Promise<Email> => new LargeStepParser(options).parse(raw)
 
 const isDashed = (line: Uint8Array) => line[0] === 0x2d && line[1] === 0x2d
 
 /** Hands over what surely belongs to the body: up to a line that may be a delimiter, and never the last one, which ends the parsing. */
 function readBody(inside: Inside, { state, contentDecoder }: Node): void {
-  if (state !== 'body' || !(contentDecoder instanceof LargeDecoder)) return
+  const decoder = contentDecoder instanceof TrustingDecoder ? contentDecoder.inner : contentDecoder
+  if (state !== 'body' || !(decoder instanceof LargeDecoder)) return
   const { av, readPos } = inside
   const bytes = Buffer.from(av.buffer, av.byteOffset, av.length)
   const lastLine = bytes.lastIndexOf(0x0a, bytes.length - 2) + 1
@@ -60,7 +60,7 @@ function readBody(inside: Inside, { state, contentDecoder }: Node): void {
   const dashed = inside.boundaries.length > 0 ? bytes.indexOf('\n--', readPos - 1) : -1
   const end = dashed < 0 ? lastLine : Math.min(dashed + 1, lastLine)
   if (end <= readPos) return
-  contentDecoder.take(bytes.subarray(readPos, end))
+  decoder.take(bytes.subarray(readPos, end))
   inside.readPos = end
 }
 
@@ -70,16 +70,27 @@ function setUpDecoder(this: Node, encoding: string): void {
   // Its own for this one does not stumble.
   if (/quoted-printable/i.test(encoding) && !/base64/i.test(encoding)) original.call(this, encoding)
   else this.contentDecoder = new LargeDecoder(/base64/i.test(encoding) ? fromBase64 : withPlainLineEnds)
-  if (/^\s*(?:us-)?ascii\s*$/i.test(this.contentType.parsed.params.charset ?? '')) trustBytes(this)
+  if (/^\s*(?:us-)?ascii\s*$/i.test(this.contentType.parsed.params.charset ?? ''))
+    this.contentDecoder = new TrustingDecoder(this, this.contentDecoder as BodyDecoder) // just set up
 }
 
 /** Programs that know nothing of alphabets say US-ASCII of whatever they send. The letters say it better when they are UTF-8. */
-function trustBytes(node: Node): void {
-  const decoder = node.contentDecoder as BodyDecoder // just set up
-  const finalize = decoder.finalize.bind(decoder)
-  decoder.finalize = async () => {
-    const content = await finalize()
-    if (isUtf8(new Uint8Array(content))) node.contentType.parsed.params.charset = 'utf-8'
+class TrustingDecoder implements BodyDecoder {
+  readonly inner: BodyDecoder
+  readonly #node: Node
+
+  constructor(node: Node, inner: BodyDecoder) {
+    this.#node = node
+    this.inner = inner
+  }
+
+  update(line: Uint8Array): void {
+    this.inner.update(line)
+  }
+
+  async finalize(): Promise<ArrayBuffer> {
+    const content = await this.inner.finalize()
+    if (isUtf8(new Uint8Array(content))) this.#node.contentType.parsed.params.charset = 'utf-8'
     return content
   }
 }

@@ -1,0 +1,2 @@
+export { keptKey, maxKeptBytes, readRawMail, removeRawMail } from './raw-mail.ts'
+export { type Kept, keepInPlace } from './raw-mail-queries.ts'

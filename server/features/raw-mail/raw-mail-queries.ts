@@ -1,0 +1,26 @@
+import type { ProjectId } from '../../base/ids.ts'
+import type { Queryable, Transaction } from '../../database/database.ts'
+
+export interface Kept {
+  /** As it was in the spool. */
+  id: string
+  kept_id: string
+  project_id: ProjectId
+}
+
+/**
+ * Files these where they are: from now on they belong to a project, and are never due. Who handed them over is not kept. Answers the ids, as they were, of those that
+ * were still there: whoever was at the same ones waits here, and then finds none, because they are called otherwise.
+ */
+export const keepInPlace = (tx: Transaction, kept: Kept[]) => tx.many<{ id: string }>`
+  update inbound_spool s
+  set id = k.kept_id, project_id = k.project_id, next_attempt_at = null, problem = null, peer = '{}', envelope_from = '', recipients = '{}'
+  from unnest(${kept.map(({ id }) => id)}::uuid[], ${kept.map(({ kept_id }) => kept_id)}::uuid[], ${kept.map(({ project_id }) => project_id)}::uuid[])
+    as k (id, kept_id, project_id)
+  where s.id = k.id returning k.id`
+
+export const findKept = (db: Queryable, { project_id, kept_id }: Pick<Kept, 'project_id' | 'kept_id'>) => db.first<{ raw: Buffer }>`
+  select raw from inbound_spool where project_id = ${project_id} and id = ${kept_id}`
+
+export const deleteKept = (db: Queryable, { project_id, kept_ids }: { project_id: ProjectId; kept_ids: string[] }) => db.run`
+  delete from inbound_spool where project_id = ${project_id} and id = any(${kept_ids}::uuid[])`
