@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { emailsIn, fileMail, newMailbox, waitingMail } from '../../../tests/support/inbound.ts'
 import { startApp } from '../../../tests/support/posthaste.ts'
 import { newSentPost, suppressionsOf } from '../../../tests/support/recipients.ts'
+import { until } from '../../../tests/support/until.ts'
 import { formatId } from '../../base/ids.ts'
-import { consumeActivity } from '../../events/activity.ts'
 
 const app = await startApp()
 
@@ -119,8 +119,10 @@ test('an answer to a broadcast, to the list or to the return path, counts for th
   assert.deepEqual([events[1]?.data.list_id, events[1]?.data.post_id, events[1]?.data.message_id], [list.id, post.id, 'r1@example.org'])
   await fileMail(app, { recipients: [`b+${two.tokens.return_path}@posthaste.test`], from: two.email })
   assert.deepEqual(await project.events(), ['email.received', 'email.replied'])
-  await consumeActivity(app.services.database)
-  const { body: activity } = await project.get(`/lists/${list.id}/activity`)
+  const activity = await until('both replies in the feed', async () => {
+    const { body } = await project.get(`/lists/${list.id}/activity`)
+    return body.week.replies >= 2 ? body : null
+  })
   assert.equal(activity.week.replies, 2)
   const item = activity.items.find(({ message_id }: { message_id: string }) => message_id === 'r1@example.org')
   assert.deepEqual([item.type, item.email, item.email_id], ['email.replied', one.email, events[1]?.data.email_id])
