@@ -18,6 +18,8 @@ export interface Acme {
   newOrder(account: AcmeAccount, wanted: { host: string; replaces?: string | null }): Promise<Told<Order & { url: string }>>
   order(account: AcmeAccount, url: string): Promise<Told<Order>>
   authorization(account: AcmeAccount, url: string): Promise<Told<Authorization>>
+  /** RFC 8555 section 7.5.2: what was proved counts no more. */
+  deactivate(account: AcmeAccount, authorizationUrl: string): Promise<void>
   /** Tells the authority that it may look. */
   beginCheck(account: AcmeAccount, challengeUrl: string): Promise<void>
   finalize(account: AcmeAccount, url: string, csr: Buffer): Promise<Told<Order>>
@@ -116,6 +118,9 @@ export function createAcme({ directoryUrl, ca, clock }: Settings): Acme {
     },
     order: (account, url) => ask(account, { url, payload: null }, { schema: Order, what: 'the order' }),
     authorization: (account, url) => ask(account, { url, payload: null }, { schema: Authorization, what: 'the authorisation' }),
+    async deactivate(account, url) {
+      await ask(account, { url, payload: { status: 'deactivated' } }, { schema: Authorization, what: 'the authorisation' })
+    },
     async beginCheck(account, url) {
       await ask(account, { url, payload: {} }, { schema: Challenge, what: 'the challenge' })
     },

@@ -40,6 +40,8 @@ export interface AcmePeer {
     pendingLooks: number
     caaIdentities: string[]
     renewalWindow: { start: Date; end: Date } | null
+    /** Whether what was proved for a host counts for its next orders (RFC 8555 section 7.1.3), and whether it can be given up. */
+    reuse: 'never' | 'until deactivated' | 'always'
     /** What every check ends with, if they are all to fail. */
     refusal: string | null
     /** What is issued, in place of what was asked for. */
@@ -60,7 +62,7 @@ export interface AcmeOrder {
   status: 'pending' | 'ready' | 'processing' | 'valid' | 'invalid'
   token: string
   expires: Date
-  proof: 'pending' | 'processing' | 'valid' | 'invalid'
+  proof: 'pending' | 'processing' | 'valid' | 'invalid' | 'deactivated'
   proved: string | null
   looks: number
   error?: { type: string; detail: string }
@@ -93,6 +95,7 @@ export async function startAcmePeer({ httpPort, dns }: Place): Promise<AcmePeer>
       pendingLooks: 0,
       caaIdentities: [],
       renewalWindow: null,
+      reuse: 'never',
       refusal: null,
       issues: null,
       now: () => new Date(),
@@ -163,6 +166,7 @@ export async function startAcmePeer({ httpPort, dns }: Place): Promise<AcmePeer>
     if (kind === 'new order') return newOrder(payload)
     const order = peer.orders.find((one) => one.id === id) ?? refuse(404, 'malformed', 'No such order')
     if (kind === 'challenge') return beginCheck(order, url, peer.accounts.get(account)!)
+    if (kind === 'authorization' && payload?.status === 'deactivated') deactivate(order)
     if (kind === 'authorization') return authorizationOf(order)
     if (kind === 'finalize') return finalize(order, payload)
     if (kind === 'certificate') return { body: order.chain ?? refuse(404, 'malformed', 'No certificate yet') }
@@ -186,6 +190,8 @@ export async function startAcmePeer({ httpPort, dns }: Place): Promise<AcmePeer>
       looks: 0,
       ...(payload.replaces ? { replaces: payload.replaces } : {}),
     }
+    const before = peer.orders.findLast((one) => one.host === host && one.proof === 'valid')
+    if (peer.settings.reuse !== 'never' && before) Object.assign(order, { proof: 'valid', proved: before.proved, status: 'ready' })
     peer.orders.push(order)
     return { status: 201, headers: { location: `${base}/order/${id}` }, body: orderBody(order) }
   }
@@ -199,6 +205,15 @@ export async function startAcmePeer({ httpPort, dns }: Place): Promise<AcmePeer>
     ...(error ? { error } : {}),
   })
 
+  /** Those of one host are one authorisation where they are used again. */
+  const deactivate = ({ host }: AcmeOrder) => {
+    if (peer.settings.reuse === 'always') refuse(400, 'malformed', 'An authorisation cannot be deactivated')
+    for (const order of peer.orders.filter((one) => one.host === host && one.proof === 'valid')) {
+      order.proof = 'deactivated'
+      if (order.status !== 'valid') order.status = 'invalid'
+    }
+  }
+
   const authorizationOf = (order: AcmeOrder): Told => {
     if (order.proof === 'processing' && order.looks++ >= peer.settings.pendingLooks) {
       order.proof = order.error ? 'invalid' : 'valid'
@@ -209,7 +224,7 @@ export async function startAcmePeer({ httpPort, dns }: Place): Promise<AcmePeer>
     const challenge = (type: string) => ({
       type,
       url: `${base}/challenge/${order.id}/${type.slice(0, 4)}`,
-      status: order.proof,
+      status: order.proof === 'valid' && order.proved !== type ? 'pending' : order.proof,
       token: order.token,
       ...(order.proved === type && order.error ? { error: order.error } : {}),
     })

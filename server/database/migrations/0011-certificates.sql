@@ -25,6 +25,10 @@ create table certificates (
   issued_at timestamptz,
   renew_at timestamptz,
 
+  -- Whether the project has shown whose the host is, by a TXT record that an order of its own asked for. That a certificate was issued does not
+  -- say so: authorities use again what was proved before, and all projects share one account.
+  is_proved boolean not null default false,
+
   -- The order under way (features/certificates/steps.ts), with the sealed key of the certificate to come.
   step text not null default 'idle'
     check (step in ('idle', 'ordered', 'proving', 'checking', 'finalizing', 'issuing', 'downloading')),
@@ -54,6 +58,18 @@ create table certificates (
 );
 create index certificates_due on certificates (due_at);
 create index certificates_of_project on certificates (project_id);
+
+-- What bounds the orders for a host outlives its certificate: whoever has one forgotten and asks for another has used their share all the same.
+create table certificate_bounds (
+  host text primary key,
+  -- When the last few orders were placed.
+  begun_at timestamptz[] not null default '{}',
+  -- Not before then: the authority said so.
+  held_until timestamptz,
+  -- From then on nothing of it counts.
+  kept_until timestamptz not null
+);
+create index certificate_bounds_by_end on certificate_bounds (kept_until);
 
 -- New certificates of the last week for sites below our own host: authorities bound them for a whole domain. Whoever deletes what they
 -- ordered has used their share all the same, so this outlives lists and projects.

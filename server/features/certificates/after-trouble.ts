@@ -12,7 +12,7 @@ import {
   nextTryAfterTrouble,
   orderAfter,
 } from './certificate.ts'
-import { setAccountUrl } from './certificate-queries.ts'
+import { noteHold, setAccountUrl } from './certificate-queries.ts'
 import { type Change, clockDiffers, OrderFailed } from './steps.ts'
 
 interface Trouble {
@@ -54,11 +54,12 @@ function afterFailure({ log }: Services, { row, error, now }: Trouble): Change {
   return { ...noOrder, step_since: now, due_at, failures, failed_at, troubles: 0, problem }
 }
 
-function afterPassing({ log }: Services, { row, error, now }: Trouble): Change {
+async function afterPassing({ database, log }: Services, { row, error, now }: Trouble): Promise<Change> {
   const troubles = row.troubles + 1
   const told = error instanceof AcmeProblem ? error : null
   const waitMs = told && askedToWaitMs(told)
   const held_until = waitMs === null ? null : laterBy(now, waitMs)
+  if (held_until !== null) await noteHold(database, { host: row.host, held_until })
   const due_at = held_until ?? nextTryAfterTrouble(troubles, now)
   const reason = reasonOf(error)
   log.warn({ host: row.host, step: row.step, troubles, reason, next_try_at: due_at }, 'a step of an order is taken again later')

@@ -1,6 +1,6 @@
 import type { ProjectId, UserId } from '../../base/ids.ts'
 import type { Database, Queryable, Transaction } from '../../database/database.ts'
-import type { CertificateRow, ChallengeKind } from './certificate.ts'
+import { type Bound, type CertificateRow, type ChallengeKind, mostOrdersAnHour } from './certificate.ts'
 
 /** Null is this installation itself. */
 export interface CertificateKey {
@@ -14,11 +14,12 @@ export interface WantedCertificate extends CertificateKey {
   challenges: ChallengeKind[]
 }
 
-/** A host that passes to another project keeps its certificate: the key is ours, and the host leads to the same place. */
+/** A host that passes to another project keeps its certificate: the key is ours, and the host leads to the same place. Nothing is proved by it. */
 export const upsertCertificate = (tx: Transaction, { project_id, host, target, challenges }: WantedCertificate) => tx.run`
   insert into certificates (host, project_id, target, challenges, step_since, due_at, created_at)
   values (${host}, ${project_id}, ${target}, ${challenges}, ${tx.now}, ${tx.now}, ${tx.now})
   on conflict (host) do update set project_id = excluded.project_id, target = excluded.target, challenges = excluded.challenges,
+    is_proved = certificates.is_proved and certificates.project_id is not distinct from excluded.project_id,
     failures = 0, problem = null, warnings = 0
   where (certificates.project_id, certificates.target, certificates.challenges)
     is distinct from (excluded.project_id, excluded.target, excluded.challenges)`
@@ -78,6 +79,24 @@ export const deleteCertificate = (tx: Transaction, { project_id, host }: Certifi
 export const setDue = (tx: Transaction, { host, due_at }: { host: string; due_at: Date }) => tx.run`
   update certificates set due_at = ${due_at} where host = ${host} and due_at > ${due_at}`
 
+export const findBound = (db: Queryable, host: string) => db.first<Bound>`
+  select begun_at, held_until from certificate_bounds where host = ${host}`
+
+/** Counts an order, whether or not its certificate is still wanted by now. */
+export async function noteOrder(db: Database, { host, now }: { host: string; now: Date }): Promise<void> {
+  await db.run`delete from certificate_bounds where kept_until <= ${now}`
+  await db.run`
+    insert into certificate_bounds (host, begun_at, kept_until) values (${host}, array[${now}::timestamptz], ${now}::timestamptz + interval '1 day')
+    on conflict (host) do update set
+      begun_at = (certificate_bounds.begun_at || excluded.begun_at)[greatest(1, cardinality(certificate_bounds.begun_at) + 2 - ${mostOrdersAnHour}::integer):],
+      kept_until = greatest(certificate_bounds.kept_until, excluded.kept_until)`
+}
+
+export const noteHold = (db: Queryable, { host, held_until }: { host: string; held_until: Date }) => db.run`
+  insert into certificate_bounds (host, held_until, kept_until)
+  values (${host}, ${held_until}, ${held_until}::timestamptz + interval '1 day')
+  on conflict (host) do update set held_until = excluded.held_until, kept_until = greatest(certificate_bounds.kept_until, excluded.kept_until)`
+
 /** Hosts of this installation that its settings do not name any more. */
 export const deleteOtherOwn = (tx: Transaction, hosts: string[]) => tx.run`
   delete from certificates where project_id is null and not (host = any(${hosts}))`
@@ -102,12 +121,13 @@ export const claimDue = (db: Database, { now, owner, leaseSeconds, limit }: Clai
     order by due_at limit ${limit} for update skip locked))
   returning *`
 
-/** False when the lease has passed to another, or the certificate is not wanted any more. */
+/** False when the lease has passed to another, or the certificate is not wanted any more. What was proved was so for the project of that moment. */
 export const saveTurn = async (tx: Transaction, row: CertificateRow, owner: string): Promise<boolean> =>
   (await tx.run`
     update certificates set
       private_key = ${row.private_key}, chain = ${row.chain}, not_before = ${row.not_before}, not_after = ${row.not_after},
-      issued_at = ${row.issued_at}, renew_at = ${row.renew_at}, step = ${row.step}, step_since = ${row.step_since},
+      issued_at = ${row.issued_at}, renew_at = ${row.renew_at},
+      is_proved = ${row.is_proved}::boolean and project_id is not distinct from ${row.project_id}::uuid, step = ${row.step}, step_since = ${row.step_since},
       ordered = ${row.ordered === null ? null : JSON.stringify(row.ordered)}, order_key = ${row.order_key}, due_at = ${row.due_at},
       held_until = ${row.held_until}, failures = ${row.failures}, failed_at = ${row.failed_at}, begun_at = ${row.begun_at},
       troubles = ${row.troubles}, problem = ${row.problem}, warnings = ${row.warnings}, lease_owner = null, leased_until = null

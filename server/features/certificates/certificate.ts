@@ -8,7 +8,7 @@ export type ChallengeKind = 'http-01' | 'dns-01'
  * process asks the same question again, and the answer says how far things are.
  *
  *   idle ──► ordered ──► proving ──► checking ──► finalizing ──► issuing ──► downloading ──► idle, with a certificate
- *                 └──────── known already ───────────►┘
+ *                 └──────── known already ───────────►┘   (or, where the owner has to prove it, ordered once more: place-order.ts)
  *   Any of them ──► idle, with a problem and a time to try again.
  */
 export type Step = 'idle' | 'ordered' | 'proving' | 'checking' | 'finalizing' | 'issuing' | 'downloading'
@@ -22,6 +22,10 @@ export interface OpenOrder {
   expires_at: string
   http?: { url: string; token: string }
   dns?: { url: string; value: string }
+  /** By which of the two the authority was told to look. */
+  asked?: ChallengeKind
+  /** The order before it could be had without a proof, and was given up. */
+  isAnew?: true
   certificate?: string
   /** How often it had to go back to an earlier step. */
   turns?: number
@@ -38,6 +42,7 @@ export interface CertificateRow {
   not_after: Date | null
   issued_at: Date | null
   renew_at: Date | null
+  is_proved: boolean
   step: Step
   step_since: Date
   ordered: OpenOrder | null
@@ -62,6 +67,8 @@ export interface CertificateView {
    */
   status: 'waiting' | 'ordering' | 'failed' | 'issued'
   not_after: Date | null
+  /** A TXT record that an order for this project asked for was there; the certificate alone does not say so. */
+  is_proved: boolean
   /** The record by which the host may be proved; the value is another one after the order has run out. */
   txt: { name: string; value: string } | null
   /** In words for the owner. */
@@ -71,10 +78,10 @@ export interface CertificateView {
 }
 
 export function viewOf(row: CertificateRow): CertificateView {
-  const { host, not_after, problem, failures, ordered } = row
+  const { host, not_after, is_proved, problem, failures, ordered } = row
   const txt =
     ordered?.dns && ['proving', 'checking'].includes(row.step) ? { name: `_acme-challenge.${host}`, value: ordered.dns.value } : null
-  return { host, status: statusOf(row), not_after, txt, problem, failures }
+  return { host, status: statusOf(row), not_after, is_proved, txt, problem, failures }
 }
 
 function statusOf({ chain, step, problem, failures }: CertificateRow): CertificateView['status'] {
@@ -119,9 +126,14 @@ export function earliestTry({ failed_at, held_until }: Pick<CertificateRow, 'fai
   return held_until !== null && held_until > allowed ? held_until : allowed
 }
 
+/** What counts against a host, whatever became of its certificates. */
+export type Bound = Pick<CertificateRow, 'begun_at' | 'held_until'>
+
 /** When another order may be placed, whoever asks and whatever went wrong: the bound that no step and no bug gets past. */
-export const earliestOrder = ({ begun_at }: Pick<CertificateRow, 'begun_at'>, now: Date): Date =>
-  whenFewerThan(mostOrdersAnHour, begun_at, now)
+export function earliestOrder({ begun_at, held_until }: Bound, now: Date): Date {
+  const allowed = whenFewerThan(mostOrdersAnHour, begun_at, now)
+  return held_until !== null && held_until > allowed ? held_until : allowed
+}
 
 function whenFewerThan(most: number, times: Date[], now: Date): Date {
   const lately = within(hourMs, times, now).sort((a, b) => a.getTime() - b.getTime())

@@ -35,6 +35,7 @@ test('a host that does not lead here is waited for, without an order; then it ge
     host,
     status: 'waiting',
     not_after: null,
+    is_proved: false,
     txt: null,
     problem: `${host} has no address in DNS yet.`,
     failures: 0,

@@ -1,7 +1,5 @@
 import { createPrivateKey } from 'node:crypto'
 import {
-  type Acme,
-  type AcmeAccount,
   AcmeProblem,
   type Authorization,
   dnsChallengeValue,
@@ -13,14 +11,12 @@ import {
   readChain,
   renewalId,
 } from '../../acme/index.ts'
-import type { Services } from '../../operations/context.ts'
 import { pemOf } from './account.ts'
 import {
   type CertificateRow,
+  type ChallengeKind,
   dayMs,
-  earliestOrder,
   laterBy,
-  mostOrdersAnHour,
   nextLook,
   nextTryAfterTrouble,
   type OpenOrder,
@@ -29,18 +25,9 @@ import {
   type Step,
 } from './certificate.ts'
 import { caaProblem } from './check-caa.ts'
+import { orderWithOwnProof, placeOrder, type Turn, waitForBound, whenOrderAllowed } from './place-order.ts'
 import { hasChallengeRecord, leadsHere, type Readiness } from './proof.ts'
 import { isDeserted } from './subdomains.ts'
-
-/** What a step has to do with; the row is leased to this process. */
-export interface Turn {
-  services: Services
-  acme: Acme
-  /** Made with the authority on the first use. */
-  account(): Promise<AcmeAccount>
-  row: CertificateRow
-  now: Date
-}
 
 /** What is different after a step. */
 export type Change = Partial<Omit<CertificateRow, 'host' | 'project_id' | 'target' | 'challenges' | 'created_at'>> & {
@@ -56,8 +43,6 @@ export class OrderFailed extends Error {}
 const pollMs = 2_000
 /** An authority that needs longer than this has forgotten us. */
 const patienceMs = 30 * 60_000
-/** Where the authority does not say how long it keeps an order. */
-const orderMs = 7 * dayMs
 /** So often an order may go back to an earlier step. */
 const mostTurns = 5
 const renewalLookMs = { least: 60 * 60_000, most: dayMs }
@@ -88,9 +73,8 @@ async function askWhenToRenew({ acme, row, now }: Turn): Promise<Change> {
 async function beginOrder(turn: Turn): Promise<Change> {
   const { services, acme, row, now } = turn
   if (await isDeserted(services, row)) return { isUnwanted: true }
-  const allowed_at = earliestOrder(row, now)
-  if (allowed_at > now)
-    return { due_at: allowed_at, problem: row.problem ?? `${mostOrdersAnHour} orders within an hour: the next one waits.` }
+  const allowed_at = await whenOrderAllowed(turn)
+  if (allowed_at > now) return waitForBound(turn, allowed_at)
   const { meta } = await acme.directory()
   const forbidden = await caaProblem(services.dns, row.host, meta?.caaIdentities ?? [])
   if (forbidden !== null) return waitForOwner(turn, forbidden)
@@ -101,24 +85,7 @@ async function beginOrder(turn: Turn): Promise<Change> {
     const place = await leadsHere(services.dns, row.host, row.target)
     if (!place.isReady) return waitForOwner(turn, place.reason)
   }
-  const order = await placeOrder(turn)
-  const [authorization] = order.authorizations
-  if (authorization === undefined) throw new AcmeProblem('malformedAnswer', 'The order has no authorisation')
-  const expires_at = (order.expires ?? laterBy(now, orderMs)).toISOString()
-  const ordered: OpenOrder = { url: order.url, authorization, finalize: order.finalize, expires_at }
-  return { ...at('ordered', now), ordered, order_key: null, begun_at: [...row.begun_at, now].slice(-mostOrdersAnHour) }
-}
-
-async function placeOrder({ acme, account, row: { host, chain } }: Turn): Promise<Order & { url: string }> {
-  // RFC 9773 section 5: a renewal that says what it replaces does not count against limits.
-  const replaces = chain !== null && (await acme.directory()).renewalInfo !== undefined ? renewalId(chain) : null
-  const owner = await account()
-  try {
-    return await acme.newOrder(owner, { host, replaces })
-  } catch (error) {
-    if (!(error instanceof AcmeProblem) || replaces === null || !['alreadyReplaced', 'malformed'].includes(error.type)) throw error
-    return acme.newOrder(owner, { host })
-  }
+  return { ...at('ordered', now), ...(await placeOrder(turn)) }
 }
 
 async function readChallenges(turn: Turn): Promise<Change> {
@@ -126,7 +93,10 @@ async function readChallenges(turn: Turn): Promise<Change> {
   const ordered = orderOf(row)
   const owner = await account()
   const authorization = await acme.authorization(owner, ordered.authorization)
-  if (authorization.status !== 'pending') return afterAuthorization(turn, authorization)
+  if (authorization.status !== 'pending') {
+    const another = await orderWithOwnProof(turn, ordered, authorization)
+    return another ? { ...at('ordered', now), ...another } : afterAuthorization(turn, authorization)
+  }
   const offered = (kind: string) => authorization.challenges.find(({ type, token }) => type === kind && token !== undefined)
   const http = row.challenges.includes('http-01') ? offered('http-01') : undefined
   const dns = row.challenges.includes('dns-01') ? offered('dns-01') : undefined
@@ -149,12 +119,12 @@ async function proveWhenReady(turn: Turn): Promise<Change> {
   const { services, acme, account, row, now } = turn
   const ordered = orderOf(row)
   const { http, dns } = ordered
-  const proofs: { url: string; look(): Promise<Readiness> }[] = [
-    ...(http ? [{ url: http.url, look: () => leadsHere(services.dns, row.host, row.target) }] : []),
-    ...(dns ? [{ url: dns.url, look: () => hasChallengeRecord(services.dns, row.host, dns.value) }] : []),
+  const proofs: { kind: ChallengeKind; url: string; look(): Promise<Readiness> }[] = [
+    ...(http ? [{ kind: 'http-01' as const, url: http.url, look: () => leadsHere(services.dns, row.host, row.target) }] : []),
+    ...(dns ? [{ kind: 'dns-01' as const, url: dns.url, look: () => hasChallengeRecord(services.dns, row.host, dns.value) }] : []),
   ]
   const missing: string[] = []
-  for (const { url, look } of proofs) {
+  for (const { kind, url, look } of proofs) {
     const found = await look()
     if (found.isReady) {
       const owner = await account()
@@ -162,7 +132,7 @@ async function proveWhenReady(turn: Turn): Promise<Change> {
       await acme.beginCheck(owner, url).catch((error: unknown) => {
         if (!(error instanceof AcmeProblem) || error.isPassing || error.type === 'accountDoesNotExist') throw error
       })
-      return at('checking', now)
+      return { ...at('checking', now), ordered: { ...ordered, asked: kind } }
     }
     missing.push(found.reason)
   }
@@ -171,7 +141,15 @@ async function proveWhenReady(turn: Turn): Promise<Change> {
 
 async function lookAtAuthorization(turn: Turn): Promise<Change> {
   const { acme, account, row } = turn
-  return afterAuthorization(turn, await acme.authorization(await account(), orderOf(row).authorization))
+  const ordered = orderOf(row)
+  const authorization = await acme.authorization(await account(), ordered.authorization)
+  const change = afterAuthorization(turn, authorization)
+  // It was open when we answered it: what made it valid is the record that this project was told.
+  const isProved =
+    authorization.status === 'valid' &&
+    ordered.asked === 'dns-01' &&
+    authorization.challenges.some(({ type, status }) => type === 'dns-01' && status === 'valid')
+  return isProved ? { ...change, is_proved: true } : change
 }
 
 function afterAuthorization(turn: Turn, { status, challenges, retryAfterMs }: Authorization & { retryAfterMs: number | null }): Change {

@@ -9,7 +9,7 @@ import { holdHosts, leaveHosts } from './hold-hosts.ts'
 import { type ConnectedDomain, connectedOf } from './reach-site-domain.ts'
 import { interestIn } from './records.ts'
 import { afterCheck, hostsOf, isNaked, nextCheck, type Proof, type Seen, type SiteDomainRow, targetOf, tryAgain } from './site-domain.ts'
-import { findDomain, holdZone, lockDomain, saveCheck, saveState } from './site-domain-queries.ts'
+import { findDomain, holdZone, isHeldByOther, lockDomain, saveCheck, saveState } from './site-domain-queries.ts'
 import { tellOwner } from './tell-owner.ts'
 
 type Needs = Pick<Services, 'database' | 'config' | 'dns'>
@@ -45,7 +45,7 @@ async function settle(services: Needs, tx: Transaction, checked: Checked): Promi
   const before = await lockDomain(tx, asked)
   if (!before || before.domain !== asked.domain || before.www_enabled !== asked.www_enabled) return
   const connected = await connectedOf(services, tx, before)
-  const proved_by = before.proved_by ?? proofIn(connected, checked)
+  const proved_by = before.proved_by ?? ((await mayProve(tx, before, checked)) ? proofIn(connected, checked) : null)
   const findings: Findings = { ...checked.findings, ...(proved_by === null ? {} : { proof: found }) }
   const row = { ...before, ...(checked.isAsked ? tryAgain(before, tx.now) : {}), proved_by }
   const { owned, former } = await holdHosts(services, tx, { row, proof: connected.proof, findings, isAsked: checked.isAsked })
@@ -69,11 +69,18 @@ async function settle(services: Needs, tx: Transaction, checked: Checked): Promi
     await tellOwner(services, tx, { before: one, after: { ...one, status: 'failed', trouble: 'moved' }, problems: [] })
 }
 
-/** What shows, from now on, that a naked domain is the list's: only what DNS has said this time counts. */
+/**
+ * Who has given up takes a naked domain by itself only once it leads here, and never from somebody else: a TXT record that was forgotten in
+ * the zone would do for it.
+ */
+const mayProve = async (tx: Transaction, { status, list_id, domain }: SiteDomainRow, { findings, isAsked }: Checked): Promise<boolean> =>
+  isAsked || status !== 'failed' || (findings.site?.state === 'found' && !(await isHeldByOther(tx, { list_id, host: domain })))
+
+/** What shows, from now on, that a naked domain is the list's: what DNS has said this time, or said to the authority for an order of the project. */
 function proofIn({ row, proof, certificate }: ConnectedDomain, { connected, findings }: Checked): Proof | null {
   if (!isNaked(row.domain)) return null
   if (connected.proof === 'record' && findings.proof?.state === 'found') return 'record'
-  return proof === 'certificate' && certificate?.status === 'issued' ? 'certificate' : null
+  return proof === 'certificate' && certificate?.is_proved ? 'certificate' : null
 }
 
 interface Change {
@@ -92,7 +99,8 @@ async function save(tx: Transaction, { before, after, seen, isSilent }: Change):
   await saveCheck(tx, after, {
     findings: after.findings,
     proved_by: isOver ? null : after.proved_by,
-    challenge: after.challenge,
+    // It was that of the order which has just been given up.
+    challenge: isOver ? null : after.challenge,
     next_check_at: usual && isSilent ? nextCheckOfSilent(usual, { ...before, now: tx.now }) : usual,
   })
 }

@@ -122,6 +122,34 @@ test('after seven days it has failed and nothing is ordered any more; a check, o
   assert.equal((await other.get()).status, 'active')
 })
 
+test('a naked domain that was late shows no value of an order that is over; a check brings a new one', async () => {
+  const list = await newDomainList(app)
+  const { records } = await connectNaked(setup, list)
+  dns.names[list.naked] = {}
+  app.clock.advance(7 * dayMs + minuteMs)
+  await runDueSites(app)
+  const shown = async () => {
+    const { status, records, next_step } = await list.get()
+    return { status, next_step, records: records.map(({ type, found }: Record<string, unknown>) => [type, found]) }
+  }
+  assert.deepEqual((await shown()).records, [['ALIAS', false]])
+  // Both as they were listed, but too late.
+  addSiteRecords(dns, records)
+  app.clock.advance(dayMs)
+  await runDueSites(app)
+  const late = await shown()
+  assert.deepEqual([late.status, late.records, await hasCertificate(list.naked)], ['failed', [['ALIAS', true]], false])
+  assert.match(
+    late.next_step,
+    /^Within seven days .* could not be connected\. The TXT record for the certificate needs a new value, which a check brings\. Ask for a check, and add/,
+  )
+  await list.check()
+  await drive(list.naked, ({ step }) => step === 'proving')
+  addSiteRecords(dns, (await list.get()).records)
+  await drive(list.naked, isIssued)
+  assert.equal((await list.check()).status, 'active')
+})
+
 test('the value of the TXT record is that of the order which is open', async () => {
   acme.settings.orderMs = 2 * hourMs
   const list = await newDomainList(app)

@@ -6,6 +6,16 @@ import { newDomainList } from '../../../tests/support/site-domains.ts'
 const app = await startApp({ ROLES: 'http' })
 const { database } = app.services
 
+test('switching www on counts as connecting: it costs a certificate', async () => {
+  const list = await newDomainList(app)
+  const isOn = (count: number) => ({ www_enabled: count % 2 === 1 })
+  for (let count = 0; count < 30; count++) assert.equal((await list.connect(list.naked, isOn(count))).status, 201)
+  assert.equal((await list.connect(list.naked, isOn(30))).status, 201)
+  const { status, body } = await list.connect(list.naked, isOn(31))
+  assert.deepEqual([status, body.error.code], [429, 'rate_limited'])
+  assert.equal((await list.get()).records.length, 2)
+})
+
 test('a project has fifty domains at most, and connects thirty an hour', async () => {
   const list = await newDomainList(app)
   for (let count = 0; count < 30; count++) assert.equal((await list.connect(`n${count}.example.org`)).status, 201)

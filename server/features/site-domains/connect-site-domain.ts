@@ -91,6 +91,8 @@ interface Proved {
 async function keepDomain(tx: Transaction, row: SiteDomainRow, { wanted, isProved }: Proved): Promise<void> {
   const { www_enabled } = wanted
   const proved_by = row.proved_by ?? (isProved && isNaked(row.domain) ? 'record' : null)
+  // It costs a certificate, like another domain.
+  if (www_enabled && !row.www_enabled) await refuseTooMany(tx, row, true)
   if (row.www_enabled && !www_enabled) await leaveHosts(tx, row, [wwwOf(row.domain)])
   if (row.status === 'failed') await saveState(tx, row, tryAgain(row, tx.now))
   if (row.status === 'failed' || row.www_enabled !== www_enabled || row.proved_by !== proved_by)

@@ -10,7 +10,7 @@ import {
 import type { Findings } from '../dns-records/index.ts'
 import { type ListKey, listExists } from '../lists/index.ts'
 import { isNaked, type Proof, type SiteDomainRow, targetOf, wwwOf } from './site-domain.ts'
-import { isHeldByOther, leaveHost, lockDomain, saveMoved, takeHost } from './site-domain-queries.ts'
+import { isHeldByOther, leaveHost, lockDomain, saveFailedMoved, saveMoved, takeHost } from './site-domain-queries.ts'
 
 interface Claim {
   row: SiteDomainRow
@@ -34,9 +34,10 @@ export async function holdHosts({ config }: Pick<Services, 'config'>, tx: Transa
   const owned = ownedHosts(claim)
   const former: SiteDomainRow[] = []
   for (const host of owned) {
-    const other = await takeHost(tx, { ...row, host })
-    const lost = other && (await loseHost(tx, other, host))
+    const taken = await takeHost(tx, { ...row, host })
+    const lost = taken.former && (await loseHost(tx, taken.former, host))
     if (lost) former.push(lost)
+    if (taken.isNew) await saveFailedMoved(tx, { ...row, host })
   }
   if (areCertificatesOurs(config))
     for (const wanted of certificatesFor(targetOf(config, row.list_id), claim, owned)) {

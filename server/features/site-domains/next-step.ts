@@ -3,7 +3,7 @@ import { areCertificatesOurs } from '../certificates/index.ts'
 import { firstOf, problemsIn } from '../dns-records/index.ts'
 import { defaultSiteUrl } from '../sites/index.ts'
 import type { ConnectedDomain, Connection } from './reach-site-domain.ts'
-import type { SiteDomainRow } from './site-domain.ts'
+import { isNaked, type SiteDomainRow } from './site-domain.ts'
 
 type Settings = Pick<Config, 'PUBLIC_URL' | 'HTTPS_PORT'>
 
@@ -43,16 +43,27 @@ function aboutOpen(config: Settings, { row, wanted, proof, certificate }: Connec
       `Another project on this server has shown that ${domain} is theirs.`,
       'If it is yours, see that its DNS records are as below, and ask for a check.',
     ]
-  const isTold = wanted.some(({ key }) => key === 'proof') || !wanted.some(({ type }) => type === 'ALIAS')
+  const isTold = wanted.some(({ key }) => key === 'proof') || !isNaked(domain)
+  // Its order, if it had one, has been given up with it.
+  const isGivenUp = row.status === 'failed' && isNaked(domain) && row.proved_by === null && certificate === null
   const later = isTold
     ? []
-    : ['The TXT record for the certificate is listed as soon as the certificate authority has told its value: look again in a minute.']
+    : isGivenUp
+      ? ['The TXT record for the certificate needs a new value, which a check brings.']
+      : ['The TXT record for the certificate is listed as soon as the certificate authority has told its value: look again in a minute.']
   if (last_checked_at === null)
     return [
       `Add the records below to the DNS of ${domain}, where you registered it or keep its name servers. They are looked for every minute.`,
       ...later,
     ]
   const problems = problemsIn(wanted, row.findings)
+  if (isGivenUp && problems.length === 0)
+    return [
+      ...opening(row),
+      ...(isTold
+        ? ['All records are there, but somebody else on this server has the domain. Ask for a check, and it is yours.']
+        : [...later, 'Ask for a check, and add the record that is listed then.']),
+    ]
   return [
     ...opening(row),
     ...(problems.length > 0 ? firstOf(problems) : aboutCertificate(config, certificate)),

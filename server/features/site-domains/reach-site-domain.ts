@@ -36,7 +36,9 @@ export async function connectedOf({ config }: Settings, db: Queryable, row: Site
   const isOurs = areCertificatesOurs(config)
   const key = { project_id: row.project_id, host: row.domain }
   const certificate = isOurs ? await findCertificate(db, key) : null
-  const proof = row.proved_by ?? (isOurs && !(await isContested(db, row)) ? 'certificate' : 'record')
+  // An authority that asked for no proof leaves nothing to wait for.
+  const isUnproved = certificate?.status === 'issued' && !certificate.is_proved
+  const proof = row.proved_by ?? (isOurs && !isUnproved && !(await isContested(db, row)) ? 'certificate' : 'record')
   // The order may be another one since the last check, with another value.
   const challenge = certificate?.txt?.value ?? row.challenge
   return { row, proof, certificate, wanted: recordsFor(config, { row, proof, challenge }) }

@@ -52,8 +52,14 @@ export const saveChoice = (
 
 /** Another has shown that it is theirs: what this one has shown before counts no more. */
 export const saveMoved = (tx: Transaction, { project_id, list_id }: ListKey) => tx.run`
-  update site_domains set status = 'failed', trouble = 'moved', failing_since = null, missed_checks = 0, proved_by = null, challenge = null, next_check_at = null
+  update site_domains set status = 'failed', trouble = 'moved', failing_since = null, missed_checks = 0,
+    proved_by = null, challenge = null, findings = findings - 'proof', next_check_at = null
   where project_id = ${project_id} and list_id = ${list_id}`
+
+/** Those who gave up waiting for the domain do not take it from whoever has it now: only when they ask. */
+export const saveFailedMoved = (tx: Transaction, { project_id, list_id, host }: ListKey & { host: string }) => tx.run`
+  update site_domains set trouble = 'moved', proved_by = null, challenge = null, findings = findings - 'proof', next_check_at = null
+  where domain = ${host} and status = 'failed' and (project_id, list_id) <> (${project_id}, ${list_id})`
 
 export const removeDomain = (tx: Transaction, { project_id, list_id }: ListKey) => tx.run`
   delete from site_domains where project_id = ${project_id} and list_id = ${list_id}`
@@ -95,13 +101,16 @@ export const isInUse = async (db: Queryable, { project_id, host }: { project_id:
 export const isHeldByOther = async (db: Queryable, { list_id, host }: { list_id: ListId; host: string }): Promise<boolean> =>
   (await db.first`select 1 from site_hosts where host = ${host} and list_id <> ${list_id}`) !== null
 
-/** The list has the host from now on; answers whose it was. */
-export async function takeHost(tx: Transaction, { project_id, list_id, host }: ListKey & { host: string }): Promise<ListKey | null> {
+/** The list has the host from now on; answers whose it was, and whether it has it only now. */
+export async function takeHost(
+  tx: Transaction,
+  { project_id, list_id, host }: ListKey & { host: string },
+): Promise<{ former: ListKey | null; isNew: boolean }> {
   const former = await tx.first<ListKey>`
     delete from site_hosts where host = ${host} and (project_id, list_id) <> (${project_id}, ${list_id}) returning project_id, list_id`
-  await tx.run`
+  const added = await tx.run`
     insert into site_hosts (host, project_id, list_id) values (${host}, ${project_id}, ${list_id}) on conflict (host) do nothing`
-  return former
+  return { former, isNew: added > 0 }
 }
 
 export const leaveHost = (tx: Transaction, { project_id, list_id, host }: ListKey & { host: string }) => tx.run`

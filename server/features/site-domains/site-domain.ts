@@ -36,7 +36,8 @@ export const NewSiteDomain = z.object({
  * A domain is `pending` until DNS leads here and a certificate is stored, and then `active`. It has `failed` when seven days have passed
  * without, when five orders for its certificate have come to nothing, or when another project has shown that the domain is theirs. An active one
  * whose DNS leads elsewhere in three checks over 24 hours is pending again; what name servers did not answer counts for nothing. A failed one is
- * looked at on and on, ever less often, unless it has moved; to connect it again, or to ask for a check, begins a new try.
+ * looked at on and on, ever less often, unless it has moved, but takes no naked domain from another list; to connect it again, or to ask for
+ * a check, begins a new try.
  */
 export interface DomainState extends Misses {
   status: 'pending' | 'active' | 'failed'
