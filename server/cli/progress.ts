@@ -17,7 +17,7 @@ const barWidth = 24
 export function createProgress(what: string, out: Pick<WriteStream, 'isTTY' | 'columns' | 'write'> = process.stderr): Progress {
   if (!out.isTTY) return { show() {}, say() {}, end() {} }
   const began = performance.now()
-  let drawnAt = 0
+  let drawnAt = Number.NEGATIVE_INFINITY
   const draw = (text: string) => {
     drawnAt = performance.now()
     out.write(`\r\x1b[K${`${what}  ${text}`.slice(0, (out.columns || 80) - 1)}`)
@@ -29,7 +29,7 @@ export function createProgress(what: string, out: Pick<WriteStream, 'isTTY' | 'c
     },
     say: draw,
     end() {
-      if (drawnAt > 0) out.write('\r\x1b[K')
+      if (drawnAt >= began) out.write('\r\x1b[K')
     },
   }
 }

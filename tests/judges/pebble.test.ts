@@ -61,11 +61,14 @@ test('half of all nonces are refused, and thirty hosts at once get theirs', { sk
   // Six refusals in a row are trouble, and tried again a little later.
   const left = async () => {
     const rows = await app.services.database.many<{ host: string }>`select host from certificates where chain is null`
-    app.clock.advance(30_000)
+    // Not so fast that what pebble keeps for an hour is over by our clock.
+    app.clock.advance(5_000)
     return rows.length === 0
   }
-  await until('all certificates', left, { withinMs: 120_000, everyMs: 500 }).catch((error: Error) => {
-    throw new Error(`${error.message}\n${judge.log().slice(-5_000)}`)
+  await until('all certificates', left, { withinMs: 120_000, everyMs: 500 }).catch(async (error: Error) => {
+    const rows = await app.services.database.many`
+      select host, step, problem, failures, troubles, due_at from certificates where chain is null`
+    throw new Error(`${error.message}\n${JSON.stringify(rows)}\n${judge.log().slice(-5_000)}`)
   })
   for (const host of hosts.slice(0, 3)) assert.equal((await issued(host)).status, 200)
 })

@@ -70,15 +70,17 @@ export async function startPebble({ httpPort, dnsServer, refusedNonces = 5 }: Se
     root: () => fetchText(`https://localhost:${managementPort}/roots/0`),
     log,
     async stop() {
-      child.kill()
-      if (child.exitCode === null) await once(child, 'exit')
+      const ended = once(child, 'exit')
+      // Otherwise it waits for those who are connected.
+      child.kill('SIGKILL')
+      await ended
       rmSync(folder, { recursive: true, force: true })
     },
   }
 }
 
 async function fetchText(url: string): Promise<string> {
-  const asked = request(url, { ca: peerCertificate, agent: false }).end()
+  const asked = request(url, { ca: peerCertificate, agent: false, signal: AbortSignal.timeout(5_000) }).end()
   const [response] = await once(asked, 'response')
   return (await response.toArray()).join('')
 }

@@ -108,7 +108,16 @@ export interface Visit {
 /** As a browser that trusts this root, sent to our port by DNS. */
 export function visit({ host, port, ca, path = '/healthz' }: { host: string; port: number; ca: string; path?: string }): Promise<Visit> {
   const { promise, resolve, reject } = Promise.withResolvers<Visit>()
-  const asked = request({ host: '127.0.0.1', port, path, servername: host, headers: { host }, ca, agent: false })
+  const asked = request({
+    host: '127.0.0.1',
+    port,
+    path,
+    servername: host,
+    headers: { host },
+    ca,
+    agent: false,
+    signal: AbortSignal.timeout(30_000),
+  })
   asked.on('error', reject)
   asked.on('response', async (response) => {
     const certificate = (response.socket as import('node:tls').TLSSocket).getPeerCertificate()
