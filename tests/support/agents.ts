@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { newId, type ProjectId, parseId, type UserId } from '../../server/base/ids.ts'
 import { type EventRow, eventsOf } from '../../server/events/expand-events.ts'
+import { insertToken, makeKey } from '../../server/features/tokens/index.ts'
 import type { TestApp } from './posthaste.ts'
-import { type Answer, speaking } from './project.ts'
+import { type Answer, speaking, type TestProject } from './project.ts'
 import { until } from './until.ts'
 import { capturedFor } from './visitor.ts'
 
@@ -50,6 +51,17 @@ export async function claimAs(app: TestApp, claim_token: string, email: string, 
 
 export const asProject = (id: string): ProjectId => parseId('prj', id) as ProjectId
 export const asUser = (id: string): UserId => parseId('usr', id) as UserId
+
+/** An agent with a key that may write: as much of a project as lists need. */
+export async function registerWriter(app: TestApp): Promise<Data> {
+  const agent = await registerAnonymous(app)
+  const [project_id, user_id] = [asProject(agent.project_id), asUser(agent.user_id)]
+  const key = makeKey(false)
+  await app.services.database.transaction((tx) =>
+    insertToken(tx, { project_id, user_id, name: 'more', key, scopes: ['read', 'write'], mailbox_id: null, expires_at: null }),
+  )
+  return { ...agent, project: { ...speaking(app.url, key), id: project_id, events: async () => [] as string[] } as TestProject }
+}
 
 /** Everything that was published in a project, oldest first. */
 export async function eventsIn({ services }: TestApp, project: string): Promise<string[]> {

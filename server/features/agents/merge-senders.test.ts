@@ -1,27 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { asProject, asUser, claimAs, registerAnonymous } from '../../../tests/support/agents.ts'
+import { claimAs, registerWriter } from '../../../tests/support/agents.ts'
 import { startDnsPeer } from '../../../tests/support/dns-peer.ts'
 import { startApp } from '../../../tests/support/posthaste.ts'
-import { speaking, type TestProject } from '../../../tests/support/project.ts'
 import { newSenderList, setUp, verifySender } from '../../../tests/support/senders.ts'
-import { insertToken, makeKey } from '../tokens/index.ts'
 
 const dns = await startDnsPeer({})
 after(() => dns.close())
 const app = await startApp({ DNS_SERVERS: dns.address, ROLES: 'http,sender' })
 const { database } = app.services
-
-async function newAgent() {
-  const agent = await registerAnonymous(app)
-  const [project_id, user_id] = [asProject(agent.project_id), asUser(agent.user_id)]
-  const key = makeKey(false)
-  await database.transaction((tx) =>
-    insertToken(tx, { project_id, user_id, name: 'more', key, scopes: ['read', 'write'], mailbox_id: null, expires_at: null }),
-  )
-  // As much of a project as lists need.
-  return { ...agent, project: { ...speaking(app.url, key), id: project_id } as TestProject }
-}
 
 const keysOf = async (domain: string): Promise<string[]> => {
   const rows = await database.many<{ project_id: string; status: string }>`
@@ -31,7 +18,7 @@ const keysOf = async (domain: string): Promise<string[]> => {
 
 test('a verified domain comes along with its keys and its warm-up, and takes the place of one that is not', async () => {
   const human = await app.newProject()
-  const agent = await newAgent()
+  const agent = await registerWriter(app)
   const theirs = await newSenderList(app, { project: agent.project })
   const mine = await newSenderList(app, { project: human, domain: theirs.domain })
   await setUp(mine)
@@ -48,7 +35,7 @@ test('a verified domain comes along with its keys and its warm-up, and takes the
 
 test('a domain that both have is the human’s, unless only the agent has verified it', async () => {
   const human = await app.newProject()
-  const agent = await newAgent()
+  const agent = await registerWriter(app)
   const mine = await newSenderList(app, { project: human })
   const theirs = await newSenderList(app, { project: agent.project, domain: mine.domain })
   await setUp(theirs)

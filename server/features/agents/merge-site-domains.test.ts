@@ -1,32 +1,19 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { asProject, asUser, claimAs, registerAnonymous } from '../../../tests/support/agents.ts'
+import { claimAs, registerWriter } from '../../../tests/support/agents.ts'
 import { startDnsPeer } from '../../../tests/support/dns-peer.ts'
 import { startApp } from '../../../tests/support/posthaste.ts'
-import { speaking, type TestProject } from '../../../tests/support/project.ts'
 import { connectWith, newDomainList } from '../../../tests/support/site-domains.ts'
 import { findSiteByHost } from '../site-domains/index.ts'
-import { insertToken, makeKey } from '../tokens/index.ts'
 
 const dns = await startDnsPeer({})
 after(() => dns.close())
 const app = await startApp({ DNS_SERVERS: dns.address, ROLES: 'http,sender' })
 const { database } = app.services
 
-async function newAgent() {
-  const agent = await registerAnonymous(app)
-  const [project_id, user_id] = [asProject(agent.project_id), asUser(agent.user_id)]
-  const key = makeKey(false)
-  await database.transaction((tx) =>
-    insertToken(tx, { project_id, user_id, name: 'more', key, scopes: ['read', 'write'], mailbox_id: null, expires_at: null }),
-  )
-  // As much of a project as lists need.
-  return { ...agent, project: { ...speaking(app.url, key), id: project_id, events: async () => [] as string[] } as TestProject }
-}
-
 test('a site’s domain comes along with its list and stays live; of two lists that want one, the one that has it does', async () => {
   const human = await app.newProject()
-  const agent = await newAgent()
+  const agent = await registerWriter(app)
   const theirs = await newDomainList(app, { project: agent.project })
   await connectWith(dns, theirs, theirs.naked)
   const mine = await newDomainList(app, { project: human })

@@ -185,9 +185,3 @@ export interface ServedRow {
 /** By host alone, as a handshake names it. */
 export const findServed = (db: Queryable, host: string) => db.first<ServedRow>`
   select private_key, chain, issued_at from certificates where host = ${host} and chain is not null`
-
-/** Who is told when something goes wrong by itself; for a host of this installation, its owner. Null for an agent that nobody has claimed. */
-export const findOwnerAddress = (db: Queryable, project_id: ProjectId | null) => db.first<{ email: string | null }>`
-  select coalesce(owner.email, parent.email) as email
-  from projects p join users owner on owner.id = p.owner_id left join users parent on parent.id = owner.parent_id
-  where p.id = coalesce(${project_id}::uuid, (select owner_project_id from instance))`

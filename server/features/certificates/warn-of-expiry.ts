@@ -1,8 +1,7 @@
 import type { Transaction } from '../../database/database.ts'
 import type { Services } from '../../operations/context.ts'
-import { sendNotice } from '../identity/index.ts'
+import { findOwnerAddress, sendNotice } from '../identity/index.ts'
 import { type CertificateRow, warningsDue } from './certificate.ts'
-import { findOwnerAddress } from './certificate-queries.ts'
 
 /** Tells the owner when renewing has failed for so long that the certificate is about to end. Answers how often they have been told. */
 export async function warnOfExpiry(services: Services, tx: Transaction, row: CertificateRow): Promise<number> {

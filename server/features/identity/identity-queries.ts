@@ -101,8 +101,11 @@ export const takenSlugs = async (tx: Transaction, base: string): Promise<Set<str
 export const insertInstance = (tx: Transaction, instance: { owner_project_id: ProjectId; secret_fingerprint: string }) => tx.run`
   insert into instance (owner_project_id, secret_fingerprint, created_at) values (${instance.owner_project_id}, ${instance.secret_fingerprint}, ${tx.now})`
 
-/** Who is told when something goes wrong by itself. Null for an agent that nobody has claimed. */
-export const findOwnerAddress = (db: Queryable, project_id: ProjectId) => db.first<{ email: string | null; email_key: string | null }>`
+/** Who is told when something goes wrong by itself; without a project, whoever owns this installation. Null for an agent that nobody has claimed. */
+export const findOwnerAddress = (db: Queryable, project_id: ProjectId | null) => db.first<{
+  email: string | null
+  email_key: string | null
+}>`
   select coalesce(owner.email, parent.email) as email, coalesce(owner.email_key, parent.email_key) as email_key
   from projects p join users owner on owner.id = p.owner_id left join users parent on parent.id = owner.parent_id
-  where p.id = ${project_id}`
+  where p.id = coalesce(${project_id}::uuid, (select owner_project_id from instance))`

@@ -18,6 +18,7 @@ export {
 export {
   findHomeProject,
   findInstance,
+  findOwnerAddress,
   findOwners,
   findUser,
   findUserByAddress,

@@ -1,8 +1,8 @@
 import { type Loop, startLoop } from '../../base/loop.ts'
 import type { Services } from '../../operations/context.ts'
-import { sendNotice } from '../identity/index.ts'
+import { findOwnerAddress, sendNotice } from '../identity/index.ts'
 import { pageUnreleased, releaseUnused } from '../usage/index.ts'
-import { findOwnerAddress, markOwnerTold, pageTripped, type TrippedRow } from './post-queries.ts'
+import { markOwnerTold, pageTripped, type TrippedRow } from './post-queries.ts'
 
 const batch = 50
 const lookEveryMs = 1_000

@@ -178,12 +178,6 @@ export const holdBegunSender = (tx: Transaction, { project_id, post_id }: OfPost
   join sender_domains d on d.project_id = b.project_id and d.domain = b.from_domain
   where p.project_id = ${project_id} and p.id = ${post_id} for share of d`
 
-/** Who is told when something of a project goes wrong by itself. Null for an agent that nobody has claimed. */
-export const findOwnerAddress = (db: Queryable, project_id: ProjectId) => db.first<{ email: string | null }>`
-  select coalesce(owner.email, parent.email) as email
-  from projects p join users owner on owner.id = p.owner_id left join users parent on parent.id = owner.parent_id
-  where p.id = ${project_id}`
-
 export interface TrippedRow {
   project_id: ProjectId
   id: BroadcastId

@@ -5,13 +5,13 @@ import type { Transaction } from '../../database/database.ts'
 import { publish } from '../../events/publish.ts'
 import { leaveAuditRow } from '../../operations/audit.ts'
 import type { Services } from '../../operations/context.ts'
-import { sendNotice } from '../identity/index.ts'
+import { findOwnerAddress, sendNotice } from '../identity/index.ts'
 import { holdList, holdSender } from '../lists/index.ts'
 import { reserveEmails } from '../usage/index.ts'
 import { beginSending, findSendable } from './begin-sending.ts'
 import { type PostRow, postEventData } from './post.ts'
 import { type CompiledIssue, compileIssue } from './post-frame.ts'
-import { findOwnerAddress, findPost, type PostKey, pageDuePosts, saveState, tryLockPost } from './post-queries.ts'
+import { findPost, type PostKey, pageDuePosts, saveState, tryLockPost } from './post-queries.ts'
 
 const batch = 50
 const lookEveryMs = 1_000
