@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
-import { chmodSync, globSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { systemClock } from '../server/base/clock.ts'
 import { createLog } from '../server/base/log.ts'
 import { type ConnectionSettings, openDatabase } from '../server/database/database.ts'
@@ -10,10 +10,14 @@ import { migrate } from '../server/database/migrate.ts'
 import { allJobs } from '../server/jobs/all-jobs.ts'
 import { startJobs } from '../server/jobs/jobs.ts'
 import { onDatabase, serverVariable, templateName, withClient } from './support/database.ts'
+import type { Failure } from './support/failures.ts'
 
 /**
  * `npm test`: one PostgreSQL for all (the one that DATABASE_URL names, else our own in a temporary folder), a migrated template, and
  * then every test file on a clone of it. `npm test -- PATH…` runs only the files below those paths.
+ *
+ * Some tests wait for real time: for a server's patience, for a watch that notices a thread. On a machine that is short of processor time one
+ * may fail for that alone, so what failed is run once more with the machine to itself. The last lines say what failed, and what failed only once.
  */
 const log = createLog('warn')
 const folder = mkdtempSync(join(tmpdir(), 'posthaste-test-'))
@@ -24,6 +28,9 @@ const embedded = process.env.DATABASE_URL
   : await startEmbeddedServer({ dataDir: folder, log, settings: { fsync: 'off', max_connections: '300' } })
 const server: ConnectionSettings = embedded?.connection ?? { connectionString: process.env.DATABASE_URL as string }
 
+/** When more files than this fail, it is not for want of time. */
+const worthAnotherTry = 5
+
 const paths = process.argv.slice(2)
 const all = globSync(['server/**/*.test.ts', 'tests/**/*.test.ts', 'scripts/**/*.test.ts']).sort()
 const files = paths.length === 0 ? all : all.filter((file) => paths.some((path) => file.startsWith(path.replace(/^\.\//, ''))))
@@ -31,7 +38,7 @@ const files = paths.length === 0 ? all : all.filter((file) => paths.some((path) 
 try {
   if (files.length === 0) throw new Error(`There is no test file below ${paths.join(', ')}.`)
   await makeTemplate()
-  process.exitCode = await runFiles()
+  process.exitCode = await runAll()
 } finally {
   await embedded?.stop()
   rmSync(folder, { recursive: true, force: true })
@@ -49,17 +56,60 @@ async function makeTemplate(): Promise<void> {
   await database.close()
 }
 
+async function runAll(): Promise<number> {
+  const first = await run(files, 2)
+  const again = [...new Set(first.failures.map(({ file }) => file))]
+  if (first.ended || again.length === 0 || again.length > worthAnotherTry) {
+    tell('Failed', first.failures)
+    return first.code
+  }
+  console.log(`\nOnce more, one at a time, what failed: ${again.join(', ')}`)
+  const second = await run(again, 1)
+  tell(
+    'Failed once, and passed alone',
+    first.failures.filter((failure) => !second.failures.some(isSame(failure))),
+  )
+  tell('Failed twice', second.failures)
+  return second.code
+}
+
 /** Two files at a time: a file is a whole program with a database, and our machines have two cores. */
-function runFiles(): Promise<number> {
+function run(chosen: string[], atATime: 1 | 2): Promise<{ code: number; ended: boolean; failures: Failure[] }> {
+  const failures = join(folder, `failures-${atATime}`)
   const child = spawn(
     process.execPath,
-    ['--test', '--test-concurrency=2', '--test-reporter=spec', '--test-reporter-destination=stdout', ...files],
+    [
+      '--test',
+      `--test-concurrency=${atATime}`,
+      ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
+      ...['--test-reporter=./tests/support/failures.ts', `--test-reporter-destination=${failures}`],
+      ...chosen,
+    ],
     {
       stdio: 'inherit',
       env: { ...process.env, [serverVariable]: JSON.stringify(server) },
     },
   )
   // Interrupted, the tests end first, and then what they ran on: it must not be left behind.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill('SIGTERM'))
-  return new Promise((resolve) => child.on('close', (code) => resolve(code ?? 1)))
+  let ended = false
+  const end = () => {
+    ended = true
+    child.kill('SIGTERM')
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, end)
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code: code ?? 1, ended, failures: readFailures(failures) })))
+}
+
+function readFailures(path: string): Failure[] {
+  if (!existsSync(path)) return []
+  const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean)
+  return lines.map((line) => JSON.parse(line)).map((failure: Failure) => ({ ...failure, file: relative('.', failure.file) }))
+}
+
+function isSame(one: Failure): (other: Failure) => boolean {
+  return (other) => other.file === one.file && other.name === one.name
+}
+
+function tell(what: string, failures: Failure[]): void {
+  for (const { file, name, message } of failures) console.log(`\n${what}: ${name}\n  ${file}\n  ${message.trim().replaceAll('\n', '\n  ')}`)
 }
