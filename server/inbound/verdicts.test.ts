@@ -3,6 +3,7 @@ import { Resolver } from 'node:dns/promises'
 import { after, test } from 'node:test'
 import { startDnsPeer } from '../../tests/support/dns-peer.ts'
 import { createSigningDomain } from '../../tests/support/signed-mail.ts'
+import { threadMs } from '../base/thread-time.ts'
 import { parseMail } from '../mail/inbound/parse-mail.ts'
 import { createJudge, type ToJudge } from './verdicts.ts'
 
@@ -54,6 +55,16 @@ test('our own Received line on top takes nothing away, and a changed body does',
     { dkim: changed.dkim[0]?.result, dmarc: changed.dmarc.result, spf: changed.spf.result, domain: changed.authenticated_domain },
     { dkim: 'neutral', dmarc: 'fail', spf: 'fail', domain: null },
   )
+})
+
+test('a head that nobody sends is not judged: to put its lines together would take as long as their number squared', async () => {
+  const folded = '\r\n b'.repeat(60_000)
+  for (const more of [`X: a${folded}\r\n`, `DKIM-Signature: v=1; h=from${folded}\r\n`, `${'X: a\r\n'.repeat(1_001)}`]) {
+    const began = threadMs()
+    const verdicts = await judged(mail('ann@example.org', more))
+    assert.ok(threadMs() - began < 1_000, 'of processor time')
+    assert.deepEqual([verdicts.spf.result, verdicts.dmarc.result, verdicts.authenticated_domain], ['permerror', 'permerror', null])
+  }
 })
 
 test('SPF alone vouches for the same domain, and for another only where a policy says how far', async () => {

@@ -2,7 +2,7 @@ import type { Resolver } from 'node:dns/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { domainToASCII } from 'node:url'
 import { authenticate, type DNSResolver } from 'mailauth'
-import { endOfHead } from '../mail/inbound/limits.ts'
+import { findHead } from '../mail/inbound/limits.ts'
 import type { Mailbox, Verdicts } from '../mail/inbound/parsed-mail.ts'
 import { storable } from '../mail/inbound/plain-letters.ts'
 import { createUnsignedJudge, type Judged } from './judge-unsigned.ts'
@@ -49,13 +49,14 @@ export function createJudge({ resolver, mailDomain, places }: Needs): Judge {
     return Promise.race([look(name, type), late.promise]).finally(waiting.done)
   }
   return async (message) => {
+    const { raw, envelope_from: sender, address } = message
+    const head = findHead(raw)
+    if (!head) return undecided('permerror')
     const late = Promise.withResolvers<void>()
     const waiting = patience.beginMessage(late.resolve)
     const lookInTime: DNSResolver = (name, type) =>
       Promise.race([look(name, type), late.promise.then(() => Promise.reject(noAnswer(name)))])
     const resolve: DNSResolver = (name, type) => (isOnFrom(message, name) ? lookForPolicy(name, type) : lookInTime(name, type))
-    const { raw, envelope_from: sender, address } = message
-    const head = raw.subarray(0, endOfHead(raw))
     // What comes without a name, or with one that is none, is judged by its address.
     const helo = /^[\w.:[\]-]{1,255}$/.test(message.helo) ? message.helo : ''
     const judging: Promise<Judged> = isSigned(head)

@@ -47,6 +47,8 @@ test('what is nested too deep, has too many parts or too much of a head is one',
   assert.match(findMonster(flat(limits.parts + 1)) ?? '', /more than 1000 parts/)
   assert.match(findMonster(Buffer.from(`X: ${'a'.repeat(300_000)}\r\n\r\n`)) ?? '', /a head of more than 256 kB/)
   assert.match(findMonster(Buffer.from(`${'X: a\r\n'.repeat(1_001)}\r\n`)) ?? '', /more than 1000 header fields/)
+  assert.match(findMonster(Buffer.from(`X: a${'\r\n b'.repeat(10_000)}\r\n\r\n`)) ?? '', /a head of more than 10000 lines/)
+  assert.equal(findMonster(Buffer.from(`X: a${'\r\n b'.repeat(9_999)}\r\n\r\n`)), null)
   assert.match(findMonster(Buffer.from('no line end'.repeat(50_000))) ?? '', /a head/)
   const heads = `--b\r\nX: ${'a'.repeat(4_000)}\r\n\r\n`
   assert.match(

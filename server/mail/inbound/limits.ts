@@ -9,6 +9,8 @@ export const limits = {
   head_bytes: 256 * 1024,
   all_heads_bytes: 1024 * 1024,
   head_fields: 1_000,
+  /** A field may go on over many; mailauth takes the square of their number to put them together, 19 s for as many as fit into a head. */
+  head_lines: 10_000,
   parts: 1_000,
   /** Multiparts in one another. Real mail has four or five. */
   depth: 30,
@@ -19,9 +21,13 @@ export const limits = {
 /** Why no parser should be given this, as the end of the sentence "The message …"; null for anything that people send. */
 export function findMonster(raw: Buffer): string | null {
   const head = readHead(raw, 0)
-  if (head.end > limits.head_bytes) return `has a head of more than ${limits.head_bytes / 1024} kB`
-  if (head.fields > limits.head_fields) return `has more than ${limits.head_fields} header fields`
-  return head.boundary === null ? null : problemOfParts(raw, head)
+  return problemOfHead(head) ?? (head.boundary === null ? null : problemOfParts(raw, head))
+}
+
+/** The head, for whoever reads nothing else; null when nobody should. */
+export function findHead(raw: Buffer): Buffer | null {
+  const head = readHead(raw, 0)
+  return problemOfHead(head) ? null : raw.subarray(0, head.end)
 }
 
 /** Where the body begins; the length of the message when it is all head. */
@@ -30,9 +36,16 @@ export const endOfHead = (raw: Buffer): number => readHead(raw, 0).end
 interface Head {
   /** Behind the empty line. */
   end: number
+  lines: number
   fields: number
   /** Of a multipart. */
   boundary: string | null
+}
+
+function problemOfHead({ end, lines, fields }: Head): string | null {
+  if (end > limits.head_bytes) return `has a head of more than ${limits.head_bytes / 1024} kB`
+  if (lines > limits.head_lines) return `has a head of more than ${limits.head_lines} lines`
+  return fields > limits.head_fields ? `has more than ${limits.head_fields} header fields` : null
 }
 
 function problemOfParts(raw: Buffer, { end, boundary }: Head): string | null {
@@ -112,13 +125,15 @@ function lineAt(raw: Buffer, start: number, maxBytes: number): { line: string; n
 /** Reads no further than the largest head may be. */
 function readHead(raw: Buffer, start: number): Head {
   const most = Math.min(raw.length, start + limits.head_bytes + 1)
+  let lines = 0
   let fields = 0
   let contentType: string | null = null
   let isInContentType = false
   for (let at = start; at < most; ) {
     const { line, next } = lineAt(raw, at, limits.head_bytes)
     at = next
-    if (line === '') return { end: at, fields, boundary: boundaryIn(contentType) }
+    if (line === '') return { end: at, lines, fields, boundary: boundaryIn(contentType) }
+    lines++
     if (line.startsWith(' ') || line.startsWith('\t')) {
       if (isInContentType) contentType += line
       continue
@@ -127,7 +142,7 @@ function readHead(raw: Buffer, start: number): Head {
     isInContentType = contentType === null && /^content-type[ \t]*:/i.test(line)
     if (isInContentType) contentType = line
   }
-  return { end: most, fields, boundary: boundaryIn(contentType) }
+  return { end: most, lines, fields, boundary: boundaryIn(contentType) }
 }
 
 /** Good enough to find every boundary that the parser finds; one too many does no harm. */
