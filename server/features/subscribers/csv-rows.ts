@@ -29,12 +29,14 @@ export async function* csvRows(stream: Readable): AsyncGenerator<RawRow[]> {
   }
 }
 
-type Columns = (cells: string[]) => { email: string; name: string }
+type Columns = (cells: string[]) => Omit<RawRow, 'line'>
 
-const positional: Columns = ([email = '', name = '']) => ({ email: plain(email), name: plain(name) })
+const positional: Columns = ([email = '', name = '']) => ({ email: plain(email), name: plain(name), status: '' })
 
 const emailNames = ['email', 'emailaddress', 'mail', 'subscriberemail']
 const nameNames = ['name', 'fullname', 'subscribername', 'displayname']
+/** Ours, listmonk's and others'; Ghost's. */
+const statusNames = ['status', 'subscriberstatus', 'subscriptionstatus', 'emailstatus', 'subscribed', 'subscribedtoemails']
 
 /** The columns that a header line names, or null when the first line is already a person. */
 function columnsOf(cells: string[]): Columns | null {
@@ -45,10 +47,12 @@ function columnsOf(cells: string[]): Columns | null {
     if (cells.some((cell) => cell.includes('@'))) return null
     throw invalid('body', 'has no column named "email" in its first line')
   }
+  const status = at(statusNames)
   const [name, first, last] = [at(nameNames), at(['firstname', 'givenname']), at(['lastname', 'surname', 'familyname'])]
   return (row) => ({
     email: plain(row[email] ?? ''),
     name: plain(name >= 0 ? (row[name] ?? '') : [row[first], row[last]].filter(Boolean).join(' ')),
+    status: plain(row[status] ?? ''),
   })
 }
 

@@ -8,6 +8,8 @@ export interface RawRow {
   line: number
   email: string
   name: string
+  /** What the file says of them, in whichever words; empty when it says nothing. */
+  status: string
 }
 
 export interface ImportResult {
@@ -81,10 +83,18 @@ export async function importRows({ database, key, rows, onProgress }: ImportOpti
 /** A cell is a slice of the text it was read from, and would keep all of that in memory. */
 const ownCopy = (text: string): string => Buffer.from(text).toString()
 
-function check({ line, email, name }: RawRow): ImportRow | Refusal {
+/** Words that programs have for people who want mail. Whoever has any other status has left, or never asked: they are not to be mailed because a file came along. */
+const wantsMail = /^(?:active|subscribed|subscriber|confirmed|enabled|opted[ -]?in|yes|true|1)?$/i
+
+function check({ line, email, name, status }: RawRow): ImportRow | Refusal {
   if (email.includes('\ufffd')) return refuse({ line, email: email.slice(0, 254) }, 'is not UTF-8; save the file as UTF-8')
   const parsed = parseAddress(email)
   if (!parsed.ok) return refuse({ line, email: email.slice(0, 254) }, parsed.problem)
+  if (!wantsMail.test(status))
+    return refuse(
+      { line, email: parsed.value.address },
+      `has the status "${ownCopy(status.slice(0, 50))}" in this file, and only active people are imported`,
+    )
   const trimmed = name.replace(/\s+/g, ' ').trim()
   const { address, key } = parsed.value
   if (trimmed.length > maxNameLength) return refuse({ line, email: address }, `has a name of more than ${maxNameLength} characters`)

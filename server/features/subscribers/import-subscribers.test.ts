@@ -92,6 +92,35 @@ test('CSV is read as people have it', async () => {
   }
 })
 
+test('whoever has left elsewhere is not brought back by a file: our own export, those of others, and JSON', async () => {
+  const project = await app.newProject()
+  const [left, entered] = [await newList(project), await newList(project)]
+  await project.post(`/lists/${left}/subscribers/import`, { subscribers: [{ email: 'ann@example.com' }, { email: 'bob@example.com' }] })
+  const bob = (await project.get(`/lists/${left}/subscribers?search=bob`)).body[0]
+  await project.patch(`/lists/${left}/subscribers/${bob.id}`, { status: 'unsubscribed' })
+  const exported = await project.request('GET', `/lists/${left}/subscribers/export`)
+  const moved = await postCsv(project, entered, String(exported.body))
+  assert.deepEqual([moved.body.imported, moved.body.skipped], [1, 1])
+  assert.deepEqual(moved.body.errors[0].email, 'bob@example.com')
+  assert.match(moved.body.errors[0].reason, /^has the status "unsubscribed" in this file, and only active people are imported \(line \d\)$/)
+
+  const others = await postCsv(
+    project,
+    entered,
+    'Email Address,Subscribed\nc@example.com,true\nd@example.com,FALSE\ne@example.com,\nf@example.com,Opted-in\ng@example.com,abgemeldet\n',
+  )
+  assert.deepEqual([others.body.imported, others.body.skipped], [3, 2])
+  const people = [
+    { email: 'h@example.com', status: 'active' },
+    { email: 'i@example.com', status: 'bounced' },
+  ]
+  assert.equal((await project.post(`/lists/${entered}/subscribers/import`, { subscribers: people })).body.imported, 1)
+  assert.deepEqual(
+    await listed(project, entered),
+    ['ann', 'c', 'e', 'f', 'h'].map((name) => `${name}@example.com -`),
+  )
+})
+
 test('a file that is no list of addresses is refused, naming what is wrong', async () => {
   const project = await app.newProject()
   const list = await newList(project)

@@ -19,11 +19,16 @@ const ImportResult = z
 interface Person {
   email: string
   name: string | null
+  status: string
 }
 const personSchema = {
   type: 'object',
   required: ['email'],
-  properties: { email: { type: 'string', format: 'email' }, name: { type: ['string', 'null'] } },
+  properties: {
+    email: { type: 'string', format: 'email' },
+    name: { type: ['string', 'null'] },
+    status: { type: 'string', default: 'active' },
+  },
 }
 
 export const importSubscribers = defineOperation({
@@ -33,7 +38,7 @@ export const importSubscribers = defineOperation({
   scope: 'write',
   summary: 'Import people who have agreed to be on the list',
   description:
-    'They become active at once and get no mail. Addresses that are on the list already, have unsubscribed, bounced or are suppressed are skipped, and the answer says why.',
+    'They become active at once and get no mail. Addresses that are on the list already, have unsubscribed, bounced or are suppressed are skipped, and the answer says why. So are those whose `status` in the import is another than active (subscribed, confirmed, enabled, true): whoever left elsewhere is not mailed from here.',
   params: UnderListParams,
   // The people are looked at one by one below: a schema would collect what is wrong with each of a million before it says a word.
   body: z.object({ subscribers: z.array(z.unknown().meta(personSchema)) }),
@@ -50,7 +55,7 @@ export const importSubscribers = defineOperation({
 
   csv: {
     about:
-      'As `text/csv` the body is streamed and may have any size: a header line names the columns (`email`, `name`); without one, the first column is the address. Each thousand lines are saved together; an upload that was cut off can be sent again whole.',
+      'As `text/csv` the body is streamed and may have any size: a header line names the columns (`email`, `name`, `status`; others are not read); without one, the first column is the address. Each thousand lines are saved together; an upload that was cut off can be sent again whole.',
     async run({ database, caller }, { params, body }) {
       return importCsv(database, { project_id: caller.project_id, list_id: params.listId }, { stream: body })
     },
@@ -69,15 +74,18 @@ export async function importCsv(
 
 /** The first that has the wrong shape refuses the whole, before anything is written. */
 function checkPerson(person: unknown, index: number): Person {
-  const { email, name = null } = (person ?? {}) as Record<string, unknown>
+  const { email, name = null, status = 'active' } = (person ?? {}) as Record<string, unknown>
   if (email === undefined) throw invalid(`subscribers[${index}].email`, 'is required')
   if (typeof email !== 'string') throw invalid(`subscribers[${index}].email`, 'must be a string')
   if (name !== null && typeof name !== 'string') throw invalid(`subscribers[${index}].name`, 'must be a string')
-  return { email, name }
+  if (typeof status !== 'string') throw invalid(`subscribers[${index}].status`, 'must be a string')
+  return { email, name, status }
 }
 
 function* inBatches(people: Person[]): Generator<RawRow[]> {
   for (let start = 0; start < people.length; start += chunkSize) {
-    yield people.slice(start, start + chunkSize).map(({ email, name }, index) => ({ line: start + index + 1, email, name: name ?? '' }))
+    yield people
+      .slice(start, start + chunkSize)
+      .map(({ email, name, status }, index) => ({ line: start + index + 1, email, name: name ?? '', status }))
   }
 }
