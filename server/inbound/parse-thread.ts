@@ -12,8 +12,7 @@ export function runParseThread(): void {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 })
   if (dnsServers.length > 0) resolver.setServers(dnsServers)
   const needs = { judge: createJudge({ resolver, mailDomain, places: maxAtOnce }), inTurn: createTurns() }
-  const tell = (answer: ParseAnswer) =>
-    parentPort?.postMessage(answer, answer.kind === 'read' ? [answer.parsed.bodies.buffer, answer.parsed.headers.buffer] : [])
+  const tell = (answer: ParseAnswer) => parentPort?.postMessage(answer, answer.kind === 'read' ? [answer.parsed.long.buffer] : [])
   parentPort?.on('message', async (task: ParseTask) => tell(await answerTo(task, needs)))
   setInterval(() => tell({ kind: 'beat' }), beatEveryMs)
   tell({ kind: 'ready' })

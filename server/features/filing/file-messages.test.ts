@@ -4,10 +4,46 @@ import { accept, type EmailSeen, emailsIn, fileMail, newMailbox, verdictsOf, wai
 import { startApp } from '../../../tests/support/posthaste.ts'
 import type { TestProject } from '../../../tests/support/project.ts'
 import { formatId, newId } from '../../base/ids.ts'
+import { openDatabase } from '../../database/database.ts'
 import { readRawMail } from '../raw-mail/index.ts'
 import { fileMessages } from './index.ts'
 
 const app = await startApp()
+
+test('all of it takes one connection at a time: what waits for a second while it holds one may wait for itself', async () => {
+  const { project, address } = await newMailbox(app)
+  const { clock, log } = app.services
+  const database = openDatabase({ connection: app.connection, clock, log, poolSize: 1 })
+  try {
+    await fileMessages({ ...app.services, database }, [await accept(app, { recipients: [address] })])
+  } finally {
+    await database.close()
+  }
+  assert.equal((await emailsIn(app, project)).length, 1)
+})
+
+test('of a batch, each row gets its own words', async () => {
+  const { project, address, id } = await newMailbox(app)
+  const mail = (subject: string, ...lines: string[]) =>
+    accept(app, { recipients: [address], raw: ['From: a@example.com', `Subject: ${subject}`, ...lines].join('\r\n') })
+  const plain = 'Content-Type: text/plain; charset=utf-8'
+  const batch = [
+    await mail('one', plain, '', 'Grüße 🎉'),
+    await mail('none', ''),
+    await mail('two', 'Content-Type: text/html; charset=utf-8', '', '<p>„Zwei“</p>'),
+    await mail('three', plain, '', 'Ja, schön.', '', '> Möchtest du?'),
+  ]
+  await fileMessages(app.services, batch)
+  const words = async (subject: string) => {
+    const seen = (await emailsIn(app, project)).find((email) => email.subject === subject) as EmailSeen
+    const { body } = await project.get(`/mailboxes/${id}/emails/${formatId('eml', seen.id)}`)
+    return [body.text_body?.trim() ?? null, body.html_body?.trim() ?? null, body.extracted_text]
+  }
+  assert.deepEqual(await words('one'), ['Grüße 🎉', null, 'Grüße 🎉'])
+  assert.deepEqual(await words('none'), [null, null, null])
+  assert.deepEqual(await words('two'), ['„Zwei“', '<p>„Zwei“</p>', '„Zwei“'])
+  assert.deepEqual(await words('three'), ['Ja, schön.\n\n> Möchtest du?', null, 'Ja, schön.'])
+})
 
 test('a letter becomes an e-mail, its writer a contact, and the spool is empty', async () => {
   const { project, address, id } = await newMailbox(app)

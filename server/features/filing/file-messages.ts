@@ -1,5 +1,5 @@
 import { reasonOf } from '../../base/errors.ts'
-import { type ContactId, type MailboxId, newId } from '../../base/ids.ts'
+import { type ContactId, type MailboxId, newId, type ProjectId } from '../../base/ids.ts'
 import { BlobStoreError } from '../../blobs/blob-store.ts'
 import type { Transaction } from '../../database/database.ts'
 import { whoWants } from '../../events/interests.ts'
@@ -36,12 +36,18 @@ export async function fileMessages(services: Needs, batch: InboundMail[]): Promi
   const carried = await carryAttachments(services, [...destinations, ...replies])
   const raw = placeRaw({ destinations, replies })
   await storeRaw(services, raw)
+  // Before the transaction: in it, this would take a second connection while it holds one.
+  const listening = await whoWants(
+    services.database,
+    destinations.map(({ mailbox }) => mailbox.project_id),
+    ['email.received'],
+  )
   await services.database.transaction(async (tx) => {
     const open = await takeFromSpool(tx, { ids: mails.map(({ message }) => message.id), kept: raw.kept })
     const isOpen = ({ mail }: { mail: InboundMail }) => open.has(mail.message.id)
     const due = { destinations: destinations.filter(isOpen), replies: replies.filter(isOpen) }
     const places = await drawPlaces(services, tx, due)
-    const filed = await file(services, tx, { destinations: due.destinations, place: places, raw })
+    const filed = await file(services, tx, { destinations: due.destinations, place: places, raw, listening })
     await passOnReplies(services, tx, { replies: due.replies, place: places, carried })
     await tellOfRefused(services, tx, filed)
     // Last: a forward is booked, and everybody who sends waits for the month's row.
@@ -81,9 +87,11 @@ interface ToFile {
   destinations: Destination[]
   place: Places
   raw: RawPlaces
+  /** Projects where somebody hears of mail. */
+  listening: ReadonlyMap<ProjectId, unknown>
 }
 
-async function file(services: Needs, tx: Transaction, { destinations, place, raw }: ToFile): Promise<FiledMail[]> {
+async function file(services: Needs, tx: Transaction, { destinations, place, raw, listening }: ToFile): Promise<FiledMail[]> {
   if (destinations.length === 0) return []
   const { made, contactOf } = await meetWriters(
     tx,
@@ -105,11 +113,6 @@ async function file(services: Needs, tx: Transaction, { destinations, place, raw
   const begun = conversations.flatMap(({ begins }) => begins ?? [])
   if (begun.length > 0) await beginThreads(tx, begun)
   await noteReplies(tx, filed)
-  const listening = await whoWants(
-    services.database,
-    filed.map(({ mailbox }) => mailbox.project_id),
-    ['email.received'],
-  )
   await publishEach(
     tx,
     filed.flatMap((mail) => mailEventsOf(mail, { isHeard: listening.has(mail.mailbox.project_id) })),

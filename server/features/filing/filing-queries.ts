@@ -1,6 +1,7 @@
 import type { EmailId, ProjectId } from '../../base/ids.ts'
 import type { Transaction } from '../../database/database.ts'
 import { parseAddress } from '../../mail/address.ts'
+import { bodyBytesOf } from '../../mail/inbound/packed-mail.ts'
 import { type Kept, keepInPlace } from '../raw-mail/index.ts'
 import type { FiledMail, HandlerResults } from './filed-mail.ts'
 import { isByPerson, writerOf } from './inbound-mail.ts'
@@ -18,28 +19,42 @@ export async function takeFromSpool(tx: Transaction, { ids, kept }: { ids: strin
 const removeFromSpool = (tx: Transaction, ids: string[]) => tx.many<{ id: string }>`
   delete from inbound_spool where id = any(${ids}::uuid[]) returning id`
 
-/** All in one statement. What was filed before stays as it is. */
+/**
+ * All in one statement. What was filed before stays as it is. The bodies of all are one value, out of which each row takes its own: in
+ * JSON, PostgreSQL would look at each of their letters twice, which was a tenth of what it did.
+ */
 export const insertFiled = (tx: Transaction, filed: FiledMail[]) => tx.run`
   insert into emails (project_id, id, mailbox_id, direction, status, inbound_id, from_address, from_name, to_address, to_key, reply_to, subject,
-    text_body, html_body, message_id, in_reply_to, reference_ids, thread_id, contact_id, extracted_text, extracted_data, handler_results,
+    text_body, html_body, extracted_text, message_id, in_reply_to, reference_ids, thread_id, contact_id, extracted_data, handler_results,
     verdicts, attachments, raw_key, raw_size, is_automatic, is_reply, position, received_at, created_at, updated_at)
   select project_id, id, mailbox_id, 'inbound', 'received', inbound_id, from_address, from_name, to_address, to_key, reply_to, subject,
-    text_body, html_body, message_id, in_reply_to, reference_ids, thread_id, contact_id, extracted_text, extracted_data, handler_results,
+    convert_from(substring(bodies from text_at for text_bytes), 'UTF8'), convert_from(substring(bodies from html_at for html_bytes), 'UTF8'),
+    convert_from(substring(bodies from news_at for news_bytes), 'UTF8'), message_id, in_reply_to, reference_ids, thread_id, contact_id, extracted_data, handler_results,
     verdicts, attachments, raw_key, raw_size, is_automatic, is_reply, position, received_at, received_at, ${tx.now}
-  from json_to_recordset(${rowsOf(filed)}::json) as filed (project_id uuid, id uuid, mailbox_id uuid, inbound_id uuid,
-    from_address text, from_name text, to_address text, to_key text, reply_to text, subject text, text_body text, html_body text,
-    message_id text, in_reply_to text, reference_ids text[], thread_id uuid, contact_id uuid, extracted_text text, extracted_data jsonb,
-    handler_results jsonb, verdicts jsonb, attachments jsonb, raw_key text, raw_size integer, is_automatic boolean, is_reply boolean, position bigint,
-    received_at timestamptz)
+  from json_to_recordset(${JSON.stringify(rowsOf(filed))}::json) as filed (project_id uuid, id uuid, mailbox_id uuid, inbound_id uuid,
+    from_address text, from_name text, to_address text, to_key text, reply_to text, subject text, text_at integer, text_bytes integer,
+    html_at integer, html_bytes integer, news_at integer, news_bytes integer, message_id text, in_reply_to text, reference_ids text[],
+    thread_id uuid, contact_id uuid, extracted_data jsonb, handler_results jsonb, verdicts jsonb, attachments jsonb, raw_key text, raw_size integer,
+    is_automatic boolean, is_reply boolean, position bigint, received_at timestamptz),
+    (values (${Buffer.concat(filed.map(({ mail }) => bodyBytesOf(mail.parsed)))}::bytea)) as long (bodies)
   on conflict (project_id, inbound_id, mailbox_id) where inbound_id is not null do nothing`
 
-/** A list in JSON. The long columns of each row are there already, in an object of their own, whose bracket is left out. */
-function rowsOf(filed: FiledMail[]): Buffer {
-  const pieces = filed.flatMap((mail, index) => [
-    Buffer.from(`${index === 0 ? '[' : ','}${JSON.stringify(rowOf(mail)).slice(0, -1)},`),
-    mail.mail.parsed.bodies.subarray(1),
-  ])
-  return Buffer.concat([...pieces, Buffer.from(']')])
+function rowsOf(filed: FiledMail[]) {
+  // As PostgreSQL counts.
+  let at = 1
+  return filed.map((mail) => {
+    const { text_body, html_body, extracted_text } = mail.mail.parsed.body_bytes
+    const bodies = {
+      text_at: at,
+      text_bytes: text_body,
+      html_at: at + (text_body ?? 0),
+      html_bytes: html_body,
+      news_at: at + (text_body ?? 0) + (html_body ?? 0),
+      news_bytes: extracted_text,
+    }
+    at = bodies.news_at + (extracted_text ?? 0)
+    return { ...rowOf(mail), ...bodies }
+  })
 }
 
 function rowOf({ id, mail, mailbox, recipient, contact_id, thread_id, position, raw_key, original, results }: FiledMail) {

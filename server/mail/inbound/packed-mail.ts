@@ -2,19 +2,6 @@ import type { ParsedMail } from './parsed-mail.ts'
 
 type Long = 'text' | 'html' | 'extracted_text' | 'headers'
 
-/**
- * A mail whose long parts are bytes: the thread that reads it writes them as they go into the database, and who files it hands them on
- * unread. As text they would be copied three times on their way, and be most of what the collector of garbage has to look through.
- */
-export interface PackedMail extends Omit<ParsedMail, Long> {
-  /** JSON: `text_body`, `html_body` and `extracted_text` of a row of `emails`. */
-  bodies: Uint8Array<ArrayBuffer>
-  /** JSON, too. */
-  headers: Uint8Array<ArrayBuffer>
-  /** How many letters `extracted_text` has. */
-  new_letters: number
-}
-
 export interface Bodies {
   text_body: string | null
   html_body: string | null
@@ -22,18 +9,49 @@ export interface Bodies {
   extracted_text: string | null
 }
 
-const encoder = new TextEncoder()
-const decoder = new TextDecoder()
-
-export function packMail({ text, html, extracted_text, headers, ...rest }: ParsedMail): PackedMail {
-  const bodies: Bodies = { text_body: text, html_body: html, extracted_text: extracted_text === text?.trim() ? null : extracted_text }
-  return {
-    ...rest,
-    bodies: encoder.encode(JSON.stringify(bodies)),
-    headers: encoder.encode(JSON.stringify(headers)),
-    new_letters: extracted_text?.length ?? 0,
-  }
+/**
+ * A mail whose long parts are bytes: the thread that reads it writes them as they go into the database, and who files it hands them on
+ * unread. As text they would be copied three times on their way, and be most of what the collector of garbage has to look through.
+ */
+export interface PackedMail extends Omit<ParsedMail, Long> {
+  /** The bodies in UTF-8, one behind the other, and then the headers in JSON: together, because each buffer that passes between threads costs. */
+  long: Uint8Array<ArrayBuffer>
+  /** How many bytes each body has; null for none. */
+  body_bytes: { [Body in keyof Bodies]: number | null }
+  /** How many letters `extracted_text` has. */
+  new_letters: number
 }
 
-export const bodiesOf = ({ bodies }: PackedMail): Bodies => JSON.parse(decoder.decode(bodies)) as Bodies
-export const headersOf = ({ headers }: PackedMail): ParsedMail['headers'] => JSON.parse(decoder.decode(headers)) as ParsedMail['headers']
+const encoder = new TextEncoder()
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+
+export function packMail({ text, html, extracted_text, headers, ...rest }: ParsedMail): PackedMail {
+  const news = extracted_text === text?.trim() ? null : extracted_text
+  const head = JSON.stringify(headers)
+  const body_bytes = { text_body: bytesOf(text), html_body: bytesOf(html), extracted_text: bytesOf(news) }
+  const long = new Uint8Array(sizeOf(body_bytes) + Buffer.byteLength(head))
+  let at = 0
+  for (const part of [text, html, news, head]) if (part) at += encoder.encodeInto(part, long.subarray(at)).written
+  return { ...rest, long, body_bytes, new_letters: extracted_text?.length ?? 0 }
+}
+
+const bytesOf = (text: string | null): number | null => (text === null ? null : Buffer.byteLength(text))
+
+const sizeOf = ({ text_body, html_body, extracted_text }: PackedMail['body_bytes']): number =>
+  (text_body ?? 0) + (html_body ?? 0) + (extracted_text ?? 0)
+
+/** All bodies, as they stand one behind the other. */
+export const bodyBytesOf = ({ long, body_bytes }: PackedMail): Uint8Array => long.subarray(0, sizeOf(body_bytes))
+
+export function bodiesOf({ long, body_bytes }: PackedMail): Bodies {
+  let at = 0
+  const next = (bytes: number | null) => {
+    if (bytes === null) return null
+    at += bytes
+    return decoder.decode(long.subarray(at - bytes, at))
+  }
+  return { text_body: next(body_bytes.text_body), html_body: next(body_bytes.html_body), extracted_text: next(body_bytes.extracted_text) }
+}
+
+export const headersOf = ({ long, body_bytes }: PackedMail): ParsedMail['headers'] =>
+  JSON.parse(decoder.decode(long.subarray(sizeOf(body_bytes)))) as ParsedMail['headers']
