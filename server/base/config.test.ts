@@ -126,6 +126,7 @@ const bad: Record<keyof typeof settings, string[]> = {
   ACME_DIRECTORY_URL: ['letsencrypt', 'http://ca.example/directory'],
   ACME_EMAIL: ['owner', 'mailto:owner@example.com'],
   ACME_CA_FILE: [],
+  SITES_AT: ['host'],
   SITE_TARGET: ['https://sites.example.com', 'a..b'],
   HTTPS_PORT: ['https'],
   BLOB_URL: ['bucket', 'https://s3.example.com/bucket', 's3://'],

@@ -349,6 +349,12 @@ export const settings = {
     default: null,
     about: 'File with the root certificate (PEM) that a private certificate authority’s own server is trusted by.',
   }),
+  SITES_AT: setting({
+    schema: z.enum(['subdomain', 'path'], { error: 'must be subdomain or path' }),
+    default: 'subdomain',
+    about:
+      'Where sites without a domain of their own say that they are: `https://list.example.com`, which needs a wildcard in DNS and in the certificate, or `https://example.com/s/list`, which needs nothing.',
+  }),
   SITE_TARGET: setting({
     schema: domain.transform((text) => text.toLowerCase()),
     default: (s) => `sites.${mailDomainFor(new URL(String(s.PUBLIC_URL)).hostname)}`,

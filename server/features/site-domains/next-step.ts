@@ -5,7 +5,7 @@ import { defaultSiteUrl } from '../sites/index.ts'
 import type { ConnectedDomain, Connection } from './reach-site-domain.ts'
 import { isNaked, type SiteDomainRow } from './site-domain.ts'
 
-type Settings = Pick<Config, 'PUBLIC_URL' | 'HTTPS_PORT'>
+type Settings = Pick<Config, 'PUBLIC_URL' | 'SITES_AT' | 'HTTPS_PORT'>
 
 /** One paragraph for the person who has to do it: the record that is missing or wrong, what was seen instead, and what happens meanwhile. */
 export function nextStepOf(config: Settings, { list, domain }: Connection): string {

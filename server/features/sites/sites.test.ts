@@ -121,7 +121,7 @@ const old = `
   from lists l, (values ('Où est-il ? {{ name }}', 'sent', interval '5 days'), ('Twice', 'sent', interval '4 days'), ('Twice!', 'sent', interval '3 days'),
     ('漢字', 'sent', interval '2 days'), ('A draft', 'draft', interval '1 day')) as p (subject, status, age)`
 
-test('what was sent before the upgrade is on the site: by its subject, or by its id', async () => {
+test('what was sent before the upgrade is on the site once its owner says so: by its subject, or by its id', async () => {
   const made = await createEmptyDatabase()
   await migrate(made.connection, 8)
   await withClient(made.connection, (client) => client.query(old))
@@ -130,6 +130,9 @@ test('what was sent before the upgrade is on the site: by its subject, or by its
     await upgraded.stop()
     await made.drop()
   })
+  const { database } = upgraded.services
+  assert.deepEqual(await database.many`select show_posts from lists`, [{ show_posts: false }])
+  await database.run`update lists set show_posts = true`
   const { body } = await visit(upgraded, '/s/old-news/')
   const places = [...body.matchAll(/<h2 class="title"><a href="\/s\/old-news\/p\/([^"]+)">/g)].map(([, place]) => place as string)
   assert.equal(places.length, 4)
