@@ -75,7 +75,7 @@ export async function startPosthaste({ config, log, clock = systemClock, server,
     // After whatever could keep this process from starting: the key that is made here is shown once.
     const first = await bootstrap(database, config, secrets)
     if (first) onFirstStart?.(first)
-    const { transport, signers } = createSendingParts({ config, database, secrets, clock })
+    const { transport, signers } = createSendingParts({ config, database, secrets, clock, log })
     stops.push(() => transport.close())
     const compiler = createCompiler()
     stops.push(() => compiler.stop())

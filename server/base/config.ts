@@ -373,7 +373,8 @@ export const settings = {
   LOG_LEVEL: setting({
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent'], { error: 'must be debug, info, warn, error or silent' }),
     default: 'warn',
-    about: 'How much is logged: debug, info, warn, error or silent.',
+    about:
+      'How much is logged: debug, info, warn, error or silent. With debug, one line for each request, each attempt to send with the other server’s answer, and each mail that came or was refused.',
   }),
 }
 

@@ -4,6 +4,7 @@ import cors from '@fastify/cors'
 import fastify, { type FastifyInstance } from 'fastify'
 import { ApiError } from '../base/errors.ts'
 import { formatId, newId } from '../base/ids.ts'
+import type { Log } from '../base/log.ts'
 import { acceptBodies } from './body.ts'
 import { Endings } from './endings.ts'
 import { errorBody, type ShowError, sendError } from './errors.ts'
@@ -47,7 +48,7 @@ const drainMs = 10_000
 
 export function createServer(parts: ServerParts): FastifyInstance {
   const app = fastify({
-    // The access log is the proxy's work; ours tells what failed.
+    // The access log is the proxy's work; ours tells what failed, and with LOG_LEVEL=debug the rest.
     logger: false,
     genReqId: (request) => acceptedRequestId(request.headers['x-request-id']) ?? `req_${formatId('evt', newId()).slice(4)}`,
     // Only a proxy on a private network may tell us whom it speaks for.
@@ -79,6 +80,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     reply.header('x-content-type-options', 'nosniff')
   })
   acceptBodies(app)
+  if (parts.services.config.LOG_LEVEL === 'debug') logRequests(app, parts.services.log)
 
   let isStopping = false
   // Kept by ourselves: `localhost` is two servers, and the framework shows only one of them.
@@ -112,6 +114,15 @@ export function createServer(parts: ServerParts): FastifyInstance {
     })
   app.register(async (scope) => addApi(scope, parts, endings))
   return app
+}
+
+/** One line a request, with the id that its answer carries. The query is left out: addresses and tokens stand there. */
+function logRequests(app: FastifyInstance, log: Log): void {
+  app.addHook('onResponse', async (request, reply) => {
+    const { id: request_id, method, routeOptions } = request
+    const about = { request_id, method, route: routeOptions.url ?? null, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }
+    log.debug(about, 'a request was answered')
+  })
 }
 
 /** What is posted to a page counts for where it came from, with what that address asks of the API. Looking is free. */

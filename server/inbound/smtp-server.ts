@@ -81,7 +81,7 @@ export async function startSmtpServer(options: SmtpServerOptions): Promise<Inbou
     disableReverseLookup: true,
     useProxy: options.proxies.includes('*') || options.proxies,
     logger: false,
-    ...handlersOf(sessions, (session) => connectionOf(server, session)?.close()),
+    ...handlersOf({ sessions, log }, (session) => connectionOf(server, session)?.close()),
   })
   // Handshakes that fail and peers that vanish are everyday; the listener's own errors come out of `listen`.
   server.on('error', (error) => log.debug({ reason: reasonOf(error) }, 'a connection for mail failed'))
@@ -104,9 +104,11 @@ const withoutTlsBelow12 = ({ cert, key }: Certificate) => ({ cert, key, minVersi
 
 type Answer = (error?: Error | null) => void
 
-function handlersOf(sessions: Sessions, close: (session: SMTPServerSession) => void) {
+function handlersOf({ sessions, log }: { sessions: Sessions; log: Log }, close: (session: SMTPServerSession) => void) {
   const answer = (session: SMTPServerSession, callback: Answer, refusal: Awaited<ReturnType<Sessions['onRecipient']>>) => {
     if (!refusal) return callback()
+    const { code, enhanced, text } = refusal
+    log.debug({ session_id: session.id, peer: session.remoteAddress, answer: `${code} ${enhanced} ${text}` }, 'mail was refused')
     callback(new RefusalError(refusal))
     if (refusal.code === 421) close(session)
   }
@@ -117,7 +119,9 @@ function handlersOf(sessions: Sessions, close: (session: SMTPServerSession) => v
     onRcptTo: async (to: { address: string }, session: SMTPServerSession, callback: Answer) =>
       answer(session, callback, await sessions.onRecipient(session, to)),
     onData: async (stream: Parameters<Sessions['onMessage']>[1], session: SMTPServerSession, callback: Answer) => {
-      answer(session, callback, await sessions.onMessage(session, stream))
+      const refusal = await sessions.onMessage(session, stream)
+      if (!refusal) log.debug({ session_id: session.id, peer: session.remoteAddress }, 'mail was accepted')
+      answer(session, callback, refusal)
       if (sessions.isStopping()) close(session)
     },
     onClose: (session: SMTPServerSession) => sessions.onClose(session),

@@ -34,7 +34,7 @@ export async function runSenderThread(): Promise<void> {
   const clock = systemClock
   const database = openDatabase({ connection, clock, log, poolSize })
   const secrets = createSecrets(loadSecretKey(config.SECRET_KEY, dataDirOf(config)))
-  const { transport, signers } = createSendingParts({ config, database, secrets, clock })
+  const { transport, signers } = createSendingParts({ config, database, secrets, clock, log })
   const stopRole = await startSenderRole({ database, clock, log, config, secrets, transport, signers })
   const stop = async () => {
     await stopRole()

@@ -7,6 +7,7 @@ import type { Transport } from './transport.ts'
 export type { CapturedMessage } from './capture.ts'
 export { relayPlaces } from './relay-url.ts'
 export { type AboutMessage, bounceClassOf, type Envelope, type Outcome, type Transport } from './transport.ts'
+export { watched } from './watched.ts'
 
 export interface TransportDependencies {
   storeCapturedMessage: StoreCapturedMessage

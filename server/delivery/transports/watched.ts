@@ -1,0 +1,39 @@
+import type { Log } from '../../base/log.ts'
+import type { Outcome, Transport } from './transport.ts'
+
+/** One that fails may be chance; so many in a row are the relay. */
+const closedAfter = 3
+
+/** Nobody answered, or the relay does not know us: it is not about this message. */
+const isClosed = (outcome: Outcome): boolean =>
+  outcome.kind === 'deferred' && !outcome.isUnbegun && (outcome.smtp_code === null || Math.floor(outcome.smtp_code / 10) === 53)
+
+/**
+ * Tells the log how attempts end, in the other server's words (`LOG_LEVEL=debug`); and, where all mail leaves by one relay, once that it is
+ * closed and once that it is open again: who looks there at night should not have to ask each message.
+ */
+export function watched(transport: Transport, log: Log): Transport {
+  const isOneRelay = transport.name === 'smtp' || transport.name === 'ses'
+  let failed = 0
+  const note = (outcome: Outcome) => {
+    if (!isClosed(outcome)) {
+      if (failed >= closedAfter) log.warn('mail leaves again')
+      failed = 0
+    } else if (++failed === closedAfter && outcome.kind === 'deferred')
+      log.warn({ reason: outcome.reason, detail: outcome.detail }, 'no mail leaves: it is tried again until it does, see OUTBOUND')
+  }
+  return {
+    name: transport.name,
+    async send(envelope, message, about) {
+      const outcome = await transport.send(envelope, message, about)
+      if (isOneRelay) note(outcome)
+      const { kind, smtp_code } = outcome
+      const answer = outcome.kind === 'delivered' ? outcome.response : outcome.detail
+      log.debug({ message_id: about.message_id, kind, smtp_code, answer }, 'an attempt to send has ended')
+      return outcome
+    },
+    ...(transport.hasRoomFor ? { hasRoomFor: (domain: string) => transport.hasRoomFor?.(domain) ?? true } : {}),
+    verify: () => transport.verify(),
+    close: () => transport.close(),
+  }
+}
