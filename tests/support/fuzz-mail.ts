@@ -20,6 +20,9 @@ export interface FuzzReport {
   slowest: { seed: number; ms: number }
   /** Messages of which only the head was read. */
   given_up: number
+  /** Of the whole process, when half of them were read and at the end. */
+  half_mb: number
+  end_mb: number
   problems: string[]
 }
 
@@ -35,10 +38,13 @@ const nobody = Object.assign(new Resolver(), {
 })
 const judge = createJudge({ resolver: nobody, mailDomain: 'posthaste.test', places: 1 })
 
+const residentMb = () => process.memoryUsage.rss() / 2 ** 20
+
 const { firstSeed, count, current } = workerData as FuzzOrder
-const report: FuzzReport = { slowest: { seed: 0, ms: 0 }, given_up: 0, problems: [] }
+const report: FuzzReport = { slowest: { seed: 0, ms: 0 }, given_up: 0, half_mb: 0, end_mb: 0, problems: [] }
 for (let seed = firstSeed; seed < firstSeed + count; seed++) {
   Atomics.store(current, 0, seed)
+  if (seed === firstSeed + Math.floor(count / 2)) report.half_mb = residentMb()
   const mail = mutateMail(corpus, seed)
   try {
     await look(mail, seed)
@@ -46,6 +52,7 @@ for (let seed = firstSeed; seed < firstSeed + count; seed++) {
     report.problems.push(`seed ${seed}: ${(error as Error).stack}`)
   }
 }
+report.end_mb = residentMb()
 parentPort?.postMessage(report)
 
 async function timed<Result>(seed: number, step: () => Result | Promise<Result>): Promise<Result> {
