@@ -7,14 +7,17 @@ import { createGuardedFetch } from './base/guarded-fetch/index.ts'
 import type { Log } from './base/log.ts'
 import { portProblem } from './base/port.ts'
 import { createSecrets, loadSecretKey } from './base/secrets.ts'
+import { inOne, troubleOf } from './base/trouble.ts'
 import { wake } from './base/wake.ts'
 import { createBlobStore } from './blobs/index.ts'
 import { connectDatabase, type DatabaseServer, dataDirOf } from './database/connect.ts'
 import { type Database, openDatabase } from './database/database.ts'
 import { startListening } from './database/listen.ts'
 import { migrate, newestMigration } from './database/migrate.ts'
+import { makeFirstSigningKeys } from './delivery/first-signing-keys.ts'
 import { createDns } from './dns/index.ts'
-import { bootstrap, type FirstStart } from './features/identity/index.ts'
+import { finishSends } from './features/emails/index.ts'
+import { bootstrap, type FirstStart, findInstance } from './features/identity/index.ts'
 import { mailChannel } from './features/mailboxes/index.ts'
 import { allJobs } from './jobs/all-jobs.ts'
 import { startJobs } from './jobs/jobs.ts'
@@ -69,13 +72,18 @@ export async function startPosthaste({ config, log, clock = systemClock, server,
     await migrate(databaseServer.connection)
     const database = openDatabase({ connection: databaseServer.connection, clock, log })
     stops.push(() => database.close())
-    const secrets = createSecrets(loadSecretKey(config.SECRET_KEY, dataDirOf(config)))
+    const mayMake = (await findInstance(database)) === null
+    const secrets = createSecrets(loadSecretKey(config.SECRET_KEY, dataDirOf(config), { mayMake }))
     const jobs = await startJobs(database, log, allJobs)
     stops.push(() => jobs.stop())
     // After whatever could keep this process from starting: the key that is made here is shown once.
     const first = await bootstrap(database, config, secrets)
     if (first) onFirstStart?.(first)
+    const instance = await findInstance(database)
+    if (instance) await makeFirstSigningKeys({ config, database, secrets, clock, log }, instance.owner_project_id)
     const { transport, signers } = createSendingParts({ config, database, secrets, clock, log })
+    // After the transport is closed: whatever a server has said by then is written down.
+    stops.push(() => finishSends(transport))
     stops.push(() => transport.close())
     const compiler = createCompiler()
     stops.push(() => compiler.stop())
@@ -114,7 +122,10 @@ export async function startPosthaste({ config, log, clock = systemClock, server,
     const inbound = has('inbound') ? await startInboundRole(services) : null
     if (inbound) stops.push(() => inbound.stop())
     const http = has('http')
-      ? await startHttpRole(services, { isReady: createReadiness(database), trouble: () => thread?.trouble() ?? null })
+      ? await startHttpRole(services, {
+          isReady: createReadiness(database),
+          trouble: () => inOne([thread?.trouble() ?? null, troubleOf(log)]),
+        })
       : null
     if (http) stops.push(() => http.close())
     const listening = http ? startListening({ connection: databaseServer.connection, log, channel: mailChannel, hear: tellWaiting }) : null

@@ -121,6 +121,27 @@ test('whoever is suppressed, or leaves while their copy waits, gets nothing, and
   await until('what was not sent to be given back', async () => (await project.get('/usage')).body.emails_sent === 2)
 })
 
+test('whoever pauses while their copy waits gets nothing, and the ledger says why', async () => {
+  peer.messages.length = 0
+  atRcpt = ({ line }) => (line.includes('reader-1@') ? '450 4.2.0 greylisted' : undefined)
+  const { project, path } = await newPost(app, { subscribers: 2 })
+  await project.post(`${path}/send`)
+  await until(
+    'one to be put off',
+    async () => database.first`select 1 from deliveries where project_id = ${project.id} and status = 'queued' and attempts = 1`,
+  )
+  atRcpt = () => undefined
+  const until30Days = new Date(app.clock.now().getTime() + 30 * 86_400_000)
+  await database.run`update subscribers set paused_until = ${until30Days} where project_id = ${project.id} and email like 'reader-1@%'`
+  app.clock.advance(3 * 60_000)
+  await until('the end', async () => (await project.get(path)).body.status === 'sent')
+  assert.deepEqual(addressees(), ['reader-2@example.org'])
+  const failed = await database.many`
+    select email, smtp_code, reason from deliveries where project_id = ${project.id} and status = 'failed'`
+  assert.deepEqual(failed, [{ email: 'reader-1@example.org', smtp_code: null, reason: 'They asked for a pause before this was sent' }])
+  await until('what was not sent to be given back', async () => (await project.get('/usage')).body.emails_sent === 1)
+})
+
 test('what an abort has closed does not keep the answer to an earlier attempt', async () => {
   peer.messages.length = 0
   atRcpt = ({ line }) => (line.includes('reader-1@') ? '452 4.2.2 mailbox full' : undefined)

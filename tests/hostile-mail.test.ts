@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { threadMs } from '../server/base/thread-time.ts'
 import { startDnsPeer } from './support/dns-peer.ts'
 import { letterOf } from './support/inbound.ts'
 import { startApp } from './support/posthaste.ts'
@@ -75,6 +76,29 @@ test('whatever the bytes are, a message is refused or filed as it is, and never 
     emails.map(({ handler_results }) => handler_results).filter((results) => results !== null),
     [],
   )
+})
+
+test('mail that is hard to read for what it may report keeps the program from nothing else', async () => {
+  const project = await app.newProject()
+  const { body: mailbox } = await project.post('/mailboxes', { type: 'persistent', address: `slow@${app.services.config.MAIL_DOMAIN}` })
+  const quotes = ` ${"'".repeat(960)}\r\n`.repeat(30)
+  const hard: [from: string, raw: Buffer][] = [
+    ['ann@example.com', bytes(`From: Ann <ann@example.com>\r\nSubject: complaint about message from\r\n${quotes} x\r\n\r\n`)],
+    ['', bytes(`${head}\r\n${'\r\n'.repeat(130_000)}x`)],
+    ['', bytes(`${head}Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--\r\n'.repeat(65_000)}x`)],
+    ['', bytes(`From: MAILER-DAEMON@example.com\r\nSubject: Undelivered\r\n\r\n${`${"'".repeat(399)}\r\n`.repeat(600)}`)],
+  ]
+  const began = threadMs()
+  for (const [from, raw] of hard) assert.match(await send(mailbox.address, raw, from), /^250/)
+  const emails = await until('all are filed', async () => {
+    const rows = await database.many<{ handler_results: object | null }>`
+      select handler_results from emails where project_id = ${project.id}`
+    return rows.length === hard.length ? rows : null
+  })
+  // Of this thread, which takes requests and mail and files it: what the bytes of four messages cost by themselves.
+  const spent = threadMs() - began
+  assert.ok(spent < 1_500, `${spent} ms`)
+  assert.deepEqual(new Set(emails.map(({ handler_results }) => handler_results)), new Set([null]))
 })
 
 test('a post that a member signs with DKIM comes in over SMTP and waits for approval', async () => {

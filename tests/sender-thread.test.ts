@@ -19,6 +19,7 @@ const folder = temporaryFolder()
 const sabotage = join(folder, 'sabotage')
 const port = await freePort()
 const key = 'sk_threadtestthreadtestthreadtest'
+const metricsToken = 'a-token-for-numbers'
 const rate = 400
 const { child, stop } = await startProgram({
   DATABASE_URL: urlOf(connection),
@@ -29,6 +30,7 @@ const { child, stop } = await startProgram({
   BOOTSTRAP_API_KEY: key,
   RATE_LIMIT_PER_MINUTE: '1000000',
   LOG_LEVEL: 'error',
+  METRICS_TOKEN: metricsToken,
   SABOTAGE: sabotage,
   NODE_OPTIONS: `--import=${new URL('./support/thread-saboteur.ts', import.meta.url).href}`,
 })
@@ -72,6 +74,10 @@ test('a broadcast and single mail leave through the thread, and its events reach
   const listId = path.split('/')[2]
   await ask('POST', `/lists/${listId}/subscribers`, '{"email":"new@example.com"}')
   await until('the mail that asks to confirm', () => countOf('new@example.com') === 1)
+  await until('what the thread has sent to be counted', async () => {
+    const numbers = await fetch(`http://127.0.0.1:${port}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } })
+    return /^posthaste_mail_sent_total\{transport="smtp",outcome="delivered"\} 51$/m.test(await numbers.text())
+  })
   assert.equal(log, '')
 })
 

@@ -1,3 +1,4 @@
+import { accessSync, constants, statSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { z } from 'zod'
 
@@ -47,6 +48,18 @@ export const origin = url.refine(
   'must be an origin without a path, like https://id.example.com (unset, it is PUBLIC_URL)',
 )
 export const apiUrl = url.refine((text) => /^[^?#]+\/v1$/.test(text), 'must end with /v1, the version of the API')
+
+/** Looked at when the settings are read: whoever needs it opens it much later, where nobody sees why it fails. */
+export const readableFile = z.string().refine(isReadable, 'must name a file that this user can read')
+
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK)
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
 
 /** `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`. */
 function isServer(text: string): boolean {

@@ -125,13 +125,14 @@ const bad: Record<keyof typeof settings, string[]> = {
   ],
   ACME_DIRECTORY_URL: ['letsencrypt', 'http://ca.example/directory'],
   ACME_EMAIL: ['owner', 'mailto:owner@example.com'],
-  ACME_CA_FILE: [],
+  ACME_CA_FILE: ['/nope', '/tmp'],
   SITES_AT: ['host'],
   SITE_TARGET: ['https://sites.example.com', 'a..b'],
-  HTTPS_PORT: ['https'],
+  HTTPS_PORT: ['https', '8080'],
   BLOB_URL: ['bucket', 'https://s3.example.com/bucket', 's3://'],
   LLM_URL: ['openai'],
   LLM_API_KEY: [],
+  METRICS_TOKEN: ['fifteen-letters', 'two words, but long enough', `${'x'.repeat(513)}`],
   LOG_LEVEL: ['loud', 'trace'],
 }
 

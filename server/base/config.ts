@@ -12,6 +12,7 @@ import {
   portList,
   positive,
   proxyList,
+  readableFile,
   roles,
   rolesList,
   secondsList,
@@ -345,7 +346,7 @@ export const settings = {
     about: 'Address that the certificate authority may write to about the account.',
   }),
   ACME_CA_FILE: setting({
-    schema: z.string().min(1),
+    schema: readableFile,
     default: null,
     about: 'File with the root certificate (PEM) that a private certificate authority’s own server is trusted by.',
   }),
@@ -370,6 +371,12 @@ export const settings = {
   }),
   LLM_URL: setting({ schema: url, default: null, about: `OpenAI-compatible or Anthropic endpoint.${later('automations')}` }),
   LLM_API_KEY: setting({ schema: z.string().min(1), default: null, about: `Key for that endpoint.${later('automations')}` }),
+  METRICS_TOKEN: setting({
+    schema: z.string().regex(/^[\x21-\x7e]{16,512}$/, 'must have 16 to 512 letters, digits or signs, without spaces'),
+    default: null,
+    default_text: 'unset: `GET /metrics` is not there',
+    about: 'Opens `GET /metrics` (numbers for Prometheus) to whoever sends it as `Authorization: Bearer …`.',
+  }),
   LOG_LEVEL: setting({
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent'], { error: 'must be debug, info, warn, error or silent' }),
     default: 'warn',
@@ -385,7 +392,7 @@ export type Config = { readonly [Name in keyof Settings]: Value<Settings[Name]> 
 /** A bad value: one line that names the setting, what it holds and what it accepts. Secrets are not repeated. */
 export class ConfigError extends OperatorError {}
 
-const secretNames = /KEY|URL|OUTBOUND/
+const secretNames = /KEY|URL|OUTBOUND|METRICS_TOKEN/
 
 export function readConfig(env: Record<string, string | undefined>): Config {
   const config: Record<string, unknown> = {}
@@ -405,6 +412,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   }
   refuseStripeWithoutAccount(config as Config)
   refuseHalfCertificate(config as Config)
+  refuseOnePortForTwo(config as Config)
   return config as Config
 }
 
@@ -418,4 +426,12 @@ function refuseHalfCertificate(config: Config): void {
   const [cert, key] = [config.SMTP_TLS_CERT, config.SMTP_TLS_KEY]
   if (cert !== null && key === null) throw new ConfigError(`SMTP_TLS_CERT needs SMTP_TLS_KEY beside it. ${settings.SMTP_TLS_KEY.about}`)
   if (key !== null && cert === null) throw new ConfigError(`SMTP_TLS_KEY needs SMTP_TLS_CERT beside it. ${settings.SMTP_TLS_CERT.about}`)
+}
+
+/** Any free port (0) is another one each time. */
+function refuseOnePortForTwo({ PORT, HTTPS_PORT }: Config): void {
+  if (HTTPS_PORT === null || HTTPS_PORT === 0 || HTTPS_PORT !== PORT) return
+  throw new ConfigError(
+    `HTTPS_PORT is ${HTTPS_PORT}, but that is PORT already, which speaks HTTP without TLS. ${settings.HTTPS_PORT.about}`,
+  )
 }

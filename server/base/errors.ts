@@ -12,6 +12,7 @@ const statusByCode = {
   forbidden: 403,
   not_found: 404,
   method_not_allowed: 405,
+  request_timeout: 408,
   already_subscribed: 409,
   claimed_or_in_flight: 409,
   conflict: 409,

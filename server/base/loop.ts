@@ -1,4 +1,5 @@
 import type { Log } from './log.ts'
+import { Trouble } from './trouble.ts'
 import { onWake, type Wake } from './wake.ts'
 
 export interface Loop {
@@ -47,15 +48,15 @@ export function startLoop({ name, log, on, everyMs, pauseMs = 0, step }: LoopOpt
         resolve()
       }
     })
-  // An async function of its own: a step that throws before it returns a promise is caught as well.
-  const oneStep = async () => step()
+  const trouble = new Trouble(log, {
+    line: 'a step failed and is tried again',
+    about: { loop: name },
+    words: `the work "${name}" stands still`,
+  })
   const run = async () => {
     while (!stopped) {
       roused = false
-      const more = await oneStep().catch((error: unknown) => {
-        log.warn({ loop: name, reason: (error as Error).message }, 'a step failed and is tried again')
-        return false
-      })
+      const more = await trouble.around(step, false)
       if (pauseMs > 0 && !stopped) await pause()
       if (!more) await rest()
     }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -46,12 +46,14 @@ test('a key that is not given is made once, kept beside the data, and readable b
   const folder = mkdtempSync(join(tmpdir(), 'posthaste-secrets-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const dataDir = join(folder, 'not', 'there', 'yet')
-  const made = loadSecretKey(null, dataDir)
+  assert.throws(() => loadSecretKey(null, dataDir, { mayMake: false }), /secret\.key is missing, .*"posthaste restore BACKUP --secret-key"/)
+  assert.equal(existsSync(dataDir), false)
+  const made = loadSecretKey(null, dataDir, { mayMake: true })
   assert.ok(Buffer.from(made, 'base64url').length >= 32)
-  assert.equal(loadSecretKey(null, dataDir), made)
+  assert.equal(loadSecretKey(null, dataDir, { mayMake: false }), made)
   assert.equal(readFileSync(secretKeyFile(dataDir), 'utf8').trim(), made)
   assert.equal(statSync(secretKeyFile(dataDir)).mode & 0o777, 0o600)
-  assert.equal(loadSecretKey('given', dataDir), 'given')
+  assert.equal(loadSecretKey('given', dataDir, { mayMake: false }), 'given')
 })
 
 test('a key file that is cut short or empty stops the start: anybody could forge what an empty key signs', (t) => {
@@ -59,6 +61,6 @@ test('a key file that is cut short or empty stops the start: anybody could forge
   t.after(() => rmSync(folder, { recursive: true }))
   for (const rest of ['', 'short\n']) {
     writeFileSync(secretKeyFile(folder), rest)
-    assert.throws(() => loadSecretKey(null, folder), /secret\.key is damaged/)
+    assert.throws(() => loadSecretKey(null, folder, { mayMake: true }), /secret\.key is damaged/)
   }
 })

@@ -112,15 +112,22 @@ export function createSecrets(secretKey: string): Secrets {
 export const makeSecret = (): string => randomBytes(32).toString('base64url')
 export const hashOfSecret = (secret: string): Buffer => createHash('sha256').update(secret).digest()
 
-/** SECRET_KEY when set; else the one kept beside the data, made on the first start. */
-export function loadSecretKey(given: string | null, dataDir: string): string {
+/** What to do without the right key. */
+export const keyFromBackup = 'Any backup holds the key that Posthaste made itself: "posthaste restore BACKUP --secret-key" puts it back.'
+
+/** SECRET_KEY when set; else the one kept beside the data, made on the first start: only then may one be made, since no other opens what is stored. */
+export function loadSecretKey(given: string | null, dataDir: string, { mayMake }: { mayMake: boolean }): string {
   if (given) return given
   const file = secretKeyFile(dataDir)
+  if (!existsSync(file) && !mayMake)
+    throw new OperatorError(
+      `${file} is missing, and nothing that this database has signed or sealed can be read without it. ${keyFromBackup} If you had set SECRET_KEY, set it again.`,
+    )
   if (!existsSync(file)) writeSecretKey(file, randomBytes(32).toString('base64url'))
   const key = readFileSync(file, 'utf8').trim()
   if (key.length < 32)
     throw new OperatorError(
-      `${file} is damaged: it holds no key. Put the right one back from a backup; a new one would break every link already sent.`,
+      `${file} is damaged: it holds no key. Move it away. ${keyFromBackup} A new one would break every link already sent.`,
     )
   return key
 }

@@ -4,11 +4,13 @@ import { createSecrets, secretKeyFile } from '../base/secrets.ts'
 import { writeBackup } from '../database/backup/write-backup.ts'
 import { dataDirOf } from '../database/connect.ts'
 import { findInstance } from '../features/identity/index.ts'
+import { findStored } from '../features/raw-mail/index.ts'
 import { queuedJobs } from '../jobs/queued-jobs.ts'
 import { appVersion } from './app-version.ts'
 import { withDatabase } from './open.ts'
 import { writeWhole } from './output-file.ts'
 import { count, createProgress, duration, megabytes } from './progress.ts'
+import { notInBackup } from './raw-messages.ts'
 import { UsageError } from './usage.ts'
 
 export async function backup({ file }: { file: string }): Promise<void> {
@@ -18,14 +20,16 @@ export async function backup({ file }: { file: string }): Promise<void> {
     const secret_key = generatedKey(config, secret_fingerprint)
     const began = performance.now()
     const progress = createProgress('Backing up')
-    const about = { app_version: appVersion(), secret_fingerprint, secret_key }
+    const { messages, bytes: outside } = await findStored(database)
+    const raw_messages = { messages, bytes: outside }
+    const about = { app_version: appVersion(), secret_fingerprint, secret_key, raw_messages }
     const { rows, bytes } = await writeWhole(file, (output) =>
       writeBackup({ connection, output, about, jobs: queuedJobs, onProgress: progress.show }),
     ).finally(progress.end)
     const total = Object.values(rows).reduce((sum, number) => sum + number, 0)
     // Standard output may be the backup itself.
     console.error(`Backed up ${count(total)} rows, ${megabytes(bytes)} before compression, in ${duration(performance.now() - began)}.`)
-    console.error(aboutSecret(config, about))
+    for (const line of [aboutSecret(config, about), ...notInBackup(config, raw_messages)]) console.error(line)
   })
 }
 

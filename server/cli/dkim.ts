@@ -24,7 +24,11 @@ export async function showDkim({ ed25519 = false, rotate = false }: Input): Prom
   await withDatabase(async ({ database, config }) => {
     const instance = await findInstance(database)
     if (!instance) throw new UsageError('This database has no owner yet. Run "posthaste start" once.')
-    const parts = { database, clock: systemClock, secrets: createSecrets(loadSecretKey(config.SECRET_KEY, dataDirOf(config))) }
+    const parts = {
+      database,
+      clock: systemClock,
+      secrets: createSecrets(loadSecretKey(config.SECRET_KEY, dataDirOf(config), { mayMake: false })),
+    }
     const domain = config.MAIL_DOMAIN
     const project_id = instance.owner_project_id
     const wanted: Parameters<typeof ensureSigningKeys>[1] = {

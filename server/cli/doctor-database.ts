@@ -3,13 +3,16 @@ import { join } from 'node:path'
 import type { Client } from 'pg'
 import type { Config } from '../base/config.ts'
 import { reasonOf } from '../base/errors.ts'
-import { createSecrets, secretKeyFile } from '../base/secrets.ts'
+import { createSecrets, keyFromBackup, secretKeyFile } from '../base/secrets.ts'
 import { dataDirOf } from '../database/connect.ts'
+import type { Database } from '../database/database.ts'
 import { newestMigration } from '../database/migrate.ts'
 import { maxAttempts } from '../inbound/process-spool.ts'
 import { checkCertificates, hasCertificates } from './doctor-certificates.ts'
 import type { Check } from './doctor-check.ts'
-import { type Setup, schemaNumber, withClient, withServer } from './open.ts'
+import { checkAddresses, checkMailRecords } from './doctor-sending.ts'
+import { type Setup, schemaNumber, withClient, withPool, withServer } from './open.ts'
+import { checkRawMessages } from './raw-messages.ts'
 
 export interface DatabaseChecks {
   checks: Check[]
@@ -24,23 +27,36 @@ export async function checkDatabase(setup: Setup): Promise<DatabaseChecks> {
   if (!config.DATABASE_URL && !existsSync(join(dataDir, 'postgres')))
     return alone({ name: 'database', state: 'warning', seen: `none yet in ${dataDir}`, next: 'The first "posthaste start" makes it.' })
   try {
-    return await withServer(setup, ({ connection, place, isShared }) =>
-      withClient(connection, (client) => askAll(client, config, isShared ? `${place}, in use by a running Posthaste` : place)),
-    )
+    return await withServer(setup, async (server) => {
+      const { connection, place, isShared } = server
+      const asked = await withClient(connection, (client) =>
+        askAll(client, config, isShared ? `${place}, in use by a running Posthaste` : place),
+      )
+      if (!asked.isMigrated) return asked
+      const more = await withPool(setup, server, ({ database }) => checkContent(config, database))
+      return { ...asked, checks: [...asked.checks, ...more] }
+    })
   } catch (error) {
     // It says itself what to do.
     return alone({ name: 'database', state: 'bad', seen: reasonOf(error) })
   }
 }
 
+/** What takes the queries of this release, and so its schema. */
+const checkContent = async (config: Config, database: Database): Promise<Check[]> => [
+  await checkRawMessages(config, database),
+  ...(await checkAddresses(config, database)),
+  ...(await checkMailRecords(config, database)),
+]
+
 const alone = (check: Check): DatabaseChecks => ({ checks: [check], skewMs: null })
 
-async function askAll(client: Client, config: Config, place: string): Promise<DatabaseChecks> {
+async function askAll(client: Client, config: Config, place: string): Promise<DatabaseChecks & { isMigrated: boolean }> {
   const checks = [await checkVersion(client, place), await checkMigrations(client)]
-  if ((await schemaNumber(client)) !== null)
-    checks.push(await checkSecretKey(client, config), await checkJobs(client), await checkSpool(client))
+  const number = await schemaNumber(client)
+  if (number !== null) checks.push(await checkSecretKey(client, config), await checkJobs(client), await checkSpool(client))
   if (config.HTTPS_PORT !== null && (await hasCertificates(client))) checks.push(await checkCertificates(client))
-  return { checks, skewMs: await measureSkew(client) }
+  return { checks, skewMs: await measureSkew(client), isMigrated: number !== null && number >= newestMigration() }
 }
 
 async function measureSkew(client: Client): Promise<number> {
@@ -77,11 +93,15 @@ async function checkSecretKey(client: Client, config: Config): Promise<Check> {
   const source = config.SECRET_KEY ? 'SECRET_KEY' : file
   const key = config.SECRET_KEY ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : null)
   if (!rows[0]) return { name, state: 'good', seen: key ? `from ${source}` : `made in ${file} by the first start` }
-  if (key === null)
-    return { name, state: 'bad', seen: `${file} is missing`, next: 'Bring it back from a backup, or set SECRET_KEY to the key.' }
+  if (key === null) return { name, state: 'bad', seen: `${file} is missing`, next: `${keyFromBackup} Or set SECRET_KEY to it.` }
   if (createSecrets(key).fingerprint === rows[0].secret_fingerprint)
     return { name, state: 'good', seen: `from ${source}, the one of this database` }
-  return { name, state: 'bad', seen: `${source} is not the key of this database`, next: 'Use the key that it was set up with.' }
+  return {
+    name,
+    state: 'bad',
+    seen: `${source} is not the key of this database`,
+    next: `Use the key that it was set up with. ${keyFromBackup}`,
+  }
 }
 
 /** Jobs are tried again by themselves; those that failed for good are kept for a week. */

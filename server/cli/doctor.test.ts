@@ -40,9 +40,21 @@ test('all is well: one line each, and 0', async () => {
     OUTBOUND: `smtp://127.0.0.1:${peer.port}`,
     MAIL_DOMAIN: 'news.example.org',
     MX_HOST: 'mx.news.example.org',
+    PUBLIC_URL: 'https://news.example.org',
+    SITE_TARGET: 'sites.example',
+    SIGN_UPS: 'invited',
+    AGENT_SIGN_UPS: 'off',
   }
-  const names = { 'news.example.org': mx, 'rp.news.example.org': { ...mx, TXT: ['v=spf1 ip4:192.0.2.1 -all'] } }
-  const outcome = await posthaste(['doctor'], { ...env, DNS_SERVERS: await startDns(names), PUBLIC_URL: app.url })
+  const records = await posthaste(['dkim'], env)
+  const [selector = '', key = ''] = records.stdout.trim().split('. TXT ')
+  const spf = 'v=spf1 ip4:192.0.2.1 -all'
+  const names: Record<string, DnsName> = {
+    'news.example.org': { ...mx, TXT: [spf] },
+    'rp.news.example.org': { ...mx, TXT: [spf] },
+    '_dmarc.news.example.org': { TXT: ['v=DMARC1; p=none;'] },
+    [selector]: { TXT: [key.replace(/^"|"$|" "/g, '')] },
+  }
+  const outcome = await posthaste(['doctor'], { ...env, DNS_SERVERS: await startDns(names) })
   assert.equal(outcome.code, 0, outcome.stdout + outcome.stderr)
   const lines = outcome.stdout.trimEnd().split('\n')
   assert.ok(
@@ -54,10 +66,18 @@ test('all is well: one line each, and 0', async () => {
   assert.match(outcome.stdout, /^✓ secret key +from SECRET_KEY, the one of this database$/m)
   assert.match(outcome.stdout, /^✓ jobs +none failed in the last 7 days$/m)
   assert.match(outcome.stdout, /^✓ inbound mail +none waits to be filed$/m)
+  assert.match(outcome.stdout, /^✓ raw messages +all of them are in the database$/m)
+  assert.match(outcome.stdout, /^✓ addresses +lists and mailboxes are at news\.example\.org, or at verified senders$/m)
+  assert.match(outcome.stdout, /^✓ dkim +the key that signs mail of news\.example\.org is in DNS$/m)
+  assert.match(outcome.stdout, /^✓ spf +news\.example\.org has one SPF record$/m)
+  assert.match(outcome.stdout, /^✓ dmarc +news\.example\.org has a DMARC policy$/m)
+  assert.match(outcome.stdout, /^✓ mail settings +links and addresses can be reached by readers$/m)
+  assert.match(outcome.stdout, /^✓ sign-ups +strangers cannot send mail from here$/m)
   assert.match(outcome.stdout, /^✓ clock +20\S+Z, -?0\.\d s from the database’s$/m)
   assert.match(outcome.stdout, /^✓ http port +\d+ is a running Posthaste, ready$/m)
   assert.match(outcome.stdout, /^✓ dns +news\.example\.org has MX 10 mx\.news\.example\.org \(127\.0\.0\.1:\d+\)$/m)
   assert.match(outcome.stdout, /^✓ return path +rp\.news\.example\.org has its MX and one SPF record$/m)
+  assert.match(outcome.stdout, /^✓ site target +sites\.\S+ is a name for trials, and not looked up$/m)
   assert.match(outcome.stdout, /^✓ outbound mail +the relay 127\.0\.0\.1:\d+ takes mail$/m)
 })
 
@@ -71,6 +91,7 @@ test('what is wrong is named, with what to do, and 1', async () => {
     ...env,
     OUTBOUND: 'smtp://127.0.0.1:1',
     MAIL_DOMAIN: 'news.example.org',
+    SITE_TARGET: 'sites.example.org',
     DNS_SERVERS: await startDns({}),
   })
   assert.equal(outcome.code, 1)
@@ -83,16 +104,28 @@ test('what is wrong is named, with what to do, and 1', async () => {
     'secret key': 'bad',
     jobs: 'good',
     'inbound mail': 'good',
+    'raw messages': 'good',
+    addresses: 'good',
+    dkim: 'warning',
+    spf: 'warning',
+    dmarc: 'warning',
     clock: 'good',
+    'mail settings': 'bad',
+    'sign-ups': 'good',
     'http port': 'bad',
     'smtp port': 'warning',
     dns: 'warning',
     'return path': 'warning',
+    'site target': 'warning',
     'outbound mail': 'bad',
   })
   assert.match(seenIn(outcome, 'http port'), /in use by another program/)
   assert.match(seenIn(outcome, 'dns'), /news\.example\.org has no MX record/)
+  assert.match(seenIn(outcome, 'dkim'), /^There is no domain news\.example\.org in DNS/)
+  assert.match(seenIn(outcome, 'spf'), /^news\.example\.org has no SPF record\.$/)
+  assert.equal(seenIn(outcome, 'mail settings'), `links in mail lead to http://localhost:${port}, which only this machine can open`)
   assert.equal(seenIn(outcome, 'return path'), 'rp.news.example.org has no MX record')
+  assert.equal(seenIn(outcome, 'site target'), 'sites.example.org has no address')
 })
 
 test('no database yet is no fault, and looking makes none', async () => {
@@ -146,6 +179,22 @@ test('jobs that failed for good are counted and named, for a week', async () => 
   assert.equal(seenIn(outcome, 'jobs'), 'failed in the last 7 days: clean_up (1), lists.purge (2)')
 })
 
+test('a running Posthaste is known by its greeting; another server, or one that says nothing, may be it or not', async () => {
+  const inbound = await startApp({ ROLES: 'http,inbound', MAIL_DOMAIN: 'greets.example.org' })
+  const other = await startSmtpPeer()
+  after(other.close)
+  const look = async (port: number, MAIL_DOMAIN = 'greets.example.org') => {
+    const env = { ...ofApp, SMTP_HOST: '127.0.0.1', SMTP_PORT: String(port), MAIL_DOMAIN, DNS_SERVERS: '127.0.0.1:1' }
+    const outcome = await posthaste(['doctor', '--json'], env)
+    return [statesOf(outcome)['smtp port'], seenIn(outcome, 'smtp port')]
+  }
+  const ours = `${inbound.smtpPort} is a running Posthaste, which greets as greets.example.org`
+  assert.deepEqual(await look(inbound.smtpPort), ['good', ours])
+  assert.deepEqual(await look(inbound.smtpPort, 'another.example.org'), ['warning', `${inbound.smtpPort} is in use`])
+  assert.deepEqual(await look(other.port), ['warning', `${other.port} is in use`])
+  await inbound.stop()
+})
+
 test('old programs and clocks that are off', () => {
   assert.deepEqual(
     ['22.17.1', '20.1.0', '22.18.0', '24.0.0'].map((version) => checkNode(version).state),
@@ -189,4 +238,35 @@ test('with HTTPS_PORT it looks at the port, and at certificates that are late', 
     '0 issued; late.example.com has none after a day (late.example.com has no address in DNS yet.)',
   )
   await app.services.database.run`delete from certificates`
+})
+
+test('records of MAIL_DOMAIN that are not as they should be, and doors that are open, are told with what to do', async () => {
+  const env = { ...ofApp, OUTBOUND: 'smtp://127.0.0.1:1', PUBLIC_URL: 'https://mail.example.org', SITE_TARGET: 'sites.example' }
+  const names = {
+    'mail.example.org': { TXT: ['v=spf1 -all', 'v=spf1 mx -all'] },
+    '_dmarc.mail.example.org': { TXT: ['v=DMARC1; p=maybe'] },
+  }
+  const DNS_SERVERS = await startDns(names)
+  const look = async (more: Record<string, string> = {}) => {
+    const { stdout } = await posthaste(['doctor', '--json'], { ...env, DNS_SERVERS, ...more })
+    return (name: string) => (JSON.parse(stdout) as Check[]).find((check) => check.name === name)
+  }
+  const before = await look()
+  assert.equal(before('dkim')?.seen, 'mail.example.org has no key yet: the next start makes one')
+  assert.equal(before('spf')?.seen, 'mail.example.org has 2 SPF records, and receivers count none.')
+  assert.match(before('dmarc')?.seen ?? '', /^TXT _dmarc\.mail\.example\.org says p=“maybe”/)
+  assert.equal(before('dmarc')?.next, 'Add TXT _dmarc.mail.example.org with v=DMARC1; p=none;')
+  assert.equal(
+    before('sign-ups')?.seen,
+    'strangers may register agents (AGENT_SIGN_UPS), and make accounts (SIGN_UPS), and send mail in the name of mail.example.org',
+  )
+  await posthaste(['dkim'], env)
+  const after = await look()
+  assert.deepEqual(
+    [after('dkim')?.state, after('dkim')?.next],
+    ['warning', 'Run "posthaste dkim", and put the records that it shows into DNS.'],
+  )
+  assert.match(after('dkim')?.seen ?? '', /^TXT \S+\._domainkey\.mail\.example\.org is not there yet\.$/)
+  const ses = await look({ OUTBOUND: 'ses://KEY:SECRET@eu-west-1' })
+  assert.deepEqual([ses('dkim'), ses('spf')?.state], [undefined, 'warning'], 'Amazon signs')
 })

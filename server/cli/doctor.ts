@@ -3,7 +3,8 @@ import { checkHttpsPort } from './doctor-certificates.ts'
 import type { Check } from './doctor-check.ts'
 import { checkDatabase } from './doctor-database.ts'
 import { checkClock, checkDataFolder, checkNode } from './doctor-machine.ts'
-import { checkDns, checkHttpPort, checkOutbound, checkReturnPath, checkSmtpPort } from './doctor-network.ts'
+import { checkDns, checkHttpPort, checkOutbound, checkReturnPath, checkSiteTarget, checkSmtpPort } from './doctor-network.ts'
+import { checkMailSettings, checkSignUps } from './doctor-sending.ts'
 import { readSetup } from './open.ts'
 
 const marks = { good: '✓', warning: '!', bad: '✗' }
@@ -23,8 +24,10 @@ export async function doctor({ json }: { json: boolean }): Promise<void> {
     const { checks: ofDatabase, skewMs } = await checkDatabase({ config, log })
     for (const check of ofDatabase) report(check)
     report(checkClock(skewMs))
+    for (const check of [...checkMailSettings(config), checkSignUps(config)]) report(check)
     const ofTls = config.HTTPS_PORT === null ? [] : [checkHttpsPort]
-    for (const check of [checkHttpPort, ...ofTls, checkSmtpPort, checkDns, checkReturnPath, checkOutbound]) report(await check(config))
+    const ofNetwork = [checkHttpPort, ...ofTls, checkSmtpPort, checkDns, checkReturnPath, checkSiteTarget, checkOutbound]
+    for (const check of ofNetwork) report(await check(config))
   }
   if (json) console.log(JSON.stringify(checks, null, 2))
   if (checks.some((check) => check.state === 'bad')) process.exitCode = 1

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -135,6 +135,25 @@ test('a backup restored elsewhere is the same installation: its keys, its lists,
   const [list] = (await api.get('/lists')).body
   assert.deepEqual([list.name, list.subscriber_count], ['Home', 1])
   assert.deepEqual((await api.get(`/lists/${list.id}/activity`)).body, activity, 'events that were seen are not seen again')
+  await program.stop()
+})
+
+test('a secret key that was lost is not made anew, and comes back from a backup', async () => {
+  const there = { ...env, DATA_DIR: moved }
+  const keyFile = join(moved, 'secret.key')
+  rmSync(keyFile)
+  for (const args of [['start'], ['dkim']]) {
+    const refused = await posthaste(args, there)
+    assert.equal(refused.code, 1)
+    assert.match(refused.stderr, /secret\.key is missing, .*"posthaste restore BACKUP --secret-key" puts it back\./)
+    assert.equal(existsSync(keyFile), false)
+  }
+  const back = await posthaste(['restore', file, '--secret-key'], there)
+  assert.equal(back.stdout, `The secret key is in ${keyFile}. Nothing else was changed.\n`, back.stderr)
+  const again = await posthaste(['restore', file, '--secret-key'], there)
+  assert.equal(again.stdout, 'The secret key is there already. Nothing was changed.\n', again.stderr)
+  const program = await startProgram(there)
+  assert.equal((await api.get('/lists')).body.length, 1)
   await program.stop()
 })
 

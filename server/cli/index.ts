@@ -55,14 +55,21 @@ const commands: Record<string, Command> = {
     load: async () => (await import('./sign-in.ts')).printSignInLink,
   }),
   dkim: command({
-    about: 'Show the DNS records that sign mail of MAIL_DOMAIN; makes the keys the first time',
+    about: 'Show the DNS records that mail of MAIL_DOMAIN is signed by; makes the keys when there are none',
     operands: [],
-    more: 'Mail is signed from then on. Without keys it leaves unsigned, for a relay to sign.',
+    more: 'The first start that sends mail makes a key, too, but where Amazon SES signs.',
     options: {
       ed25519: { type: 'boolean', about: 'Also a second, newer kind of key' },
       rotate: { type: 'boolean', about: 'Makes new keys in place of those in use; leave the old records in DNS for a week' },
     },
     load: async () => (await import('./dkim.ts')).showDkim,
+  }),
+  'move-addresses': command({
+    about: 'Give lists and mailboxes at an earlier domain addresses at MAIL_DOMAIN',
+    operands: ['FROM'],
+    more: 'FROM is the domain that was MAIL_DOMAIN when they were made, such as posthaste.test. Mail for the old addresses is refused from then on.',
+    options: {},
+    load: async () => (await import('./move-addresses.ts')).moveToMailDomain,
   }),
   import: command({
     about: 'Add people who have agreed to be on a list, from a CSV file',
@@ -103,6 +110,7 @@ const commands: Record<string, Command> = {
     options: {
       check: { type: 'boolean', about: 'Only checks the file, and tells what is in it' },
       force: { type: 'boolean', about: 'Removes what the database holds first' },
+      'secret-key': { type: 'boolean', about: 'Only puts the secret key of the file back into DATA_DIR, when that was lost' },
     },
     load: async () => (await import('./restore.ts')).restore,
   }),

@@ -1,8 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import type { Config } from '../base/config.ts'
-import { createSecrets, secretKeyFile } from '../base/secrets.ts'
+import { createSecrets, secretKeyFile, writeSecretKey } from '../base/secrets.ts'
 import type { Header } from '../database/backup/format.ts'
 import { dataDirOf } from '../database/connect.ts'
+import { findInstance } from '../features/identity/index.ts'
+import { withDatabase } from './open.ts'
 import { UsageError } from './usage.ts'
 
 /**
@@ -32,3 +34,15 @@ export function planSecretKey(config: Config, { secret_key, secret_fingerprint }
   if (secret_fingerprint === null) return null
   throw new UsageError('The backup does not hold the secret key it was made with. Set SECRET_KEY to that key, then restore again.')
 }
+
+/** Brings back a key that was lost while its database was not. */
+export const restoreSecretKey = (header: Header): Promise<void> =>
+  withDatabase(async ({ config, database, place }) => {
+    const instance = await findInstance(database)
+    if (instance && instance.secret_fingerprint !== header.secret_fingerprint)
+      throw new UsageError(`The backup is of another installation: its secret key is not the one of ${place}.`)
+    const planned = planSecretKey(config, header)
+    if (!planned) return console.log('The secret key is there already. Nothing was changed.')
+    writeSecretKey(planned.file, planned.key)
+    console.log(`The secret key is in ${planned.file}. Nothing else was changed.`)
+  })

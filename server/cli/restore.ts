@@ -12,21 +12,24 @@ import { allJobs } from '../jobs/all-jobs.ts'
 import { type JobQueue, openJobQueue, type Requeued } from '../jobs/queued-jobs.ts'
 import { type Open, readSetup, withClient, withPool, withServer } from './open.ts'
 import { count, createProgress, duration, megabytes } from './progress.ts'
-import { planSecretKey } from './restore-secret.ts'
+import { amountOf, besideRestore } from './raw-messages.ts'
+import { planSecretKey, restoreSecretKey } from './restore-secret.ts'
 import { UsageError } from './usage.ts'
 
 interface Input {
   file: string
   check: boolean
   force: boolean
+  'secret-key': boolean
 }
 
 /** Nothing is changed before the whole file has been read and found good. */
-export async function restore({ file, check, force }: Input): Promise<void> {
+export async function restore({ file, check, force, 'secret-key': isKeyOnly }: Input): Promise<void> {
   await forPeople(() =>
     withFile(file, async (path) => {
       const { header, trailer } = await verify(path)
       if (check) return tellContent(header, trailer)
+      if (isKeyOnly) return restoreSecretKey(header)
       const setup = readSetup()
       const secret = planSecretKey(setup.config, header)
       await withServer({ ...setup, mayCreate: true }, async (server) => {
@@ -49,7 +52,7 @@ interface Plan {
   secret: ReturnType<typeof planSecretKey>
 }
 
-async function load({ connection, database, log, place }: Open, { path, header, force, secret }: Plan): Promise<void> {
+async function load({ config, connection, database, log, place }: Open, { path, header, force, secret }: Plan): Promise<void> {
   const began = performance.now()
   const progress = createProgress('Restoring')
   const of = statSync(path).size
@@ -68,6 +71,7 @@ async function load({ connection, database, log, place }: Open, { path, header, 
     if (secret) console.log(`The secret key is in ${secret.file}.`)
     if (jobs.dropped > 0) console.log(`Left out ${count(jobs.dropped)} queued jobs of kinds that this release does not know.`)
     if (foreign.length > 0) console.log(`Left out tables that Posthaste did not make: ${foreign.join(', ')}.`)
+    for (const line of await besideRestore(config, database)) console.log(line)
   } finally {
     progress.end()
     await queue.stop()
@@ -83,6 +87,9 @@ async function verify(path: string): Promise<{ header: Header; trailer: Trailer 
 function tellContent(header: Header, { rows }: Trailer): void {
   console.log(`The file is whole. Made ${header.created_at} by Posthaste ${header.app_version}, at migration ${header.migration}.`)
   console.log(`The secret key is ${header.secret_key ? '' : 'not '}inside.`)
+  const { raw_messages } = header
+  if (raw_messages && raw_messages.messages > 0)
+    console.log(`Not inside: ${amountOf(raw_messages)}, in DATA_DIR/blobs or in the store that BLOB_URL named. Keep that as well.`)
   for (const [name, number] of Object.entries(rows)) if (number > 0) console.log(`  ${name.padEnd(24)} ${count(number).padStart(12)}`)
 }
 

@@ -1,7 +1,9 @@
 import { Pool, type PoolClient, type PoolConfig, types } from 'pg'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { Trouble } from '../base/trouble.ts'
 import { createAsk } from './ask.ts'
+import { gatherLostConnections } from './lost-connections.ts'
 import { type Statement, toStatement } from './sql.ts'
 
 /** Counts and positions stay far below 2^53. */
@@ -51,6 +53,8 @@ export type ConnectionSettings = Pick<PoolConfig, 'connectionString' | 'host' | 
 /** A plan that a newer release's migration has made stale: the connection is worn out, and another will do. */
 const stalePlan = '0A000'
 const retried = new Set(['40001', '40P01'])
+/** A full disk, an error of the disk, a server that only reads. */
+const cannotWrite = new Set(['53100', '58030', '25006'])
 const codeOf = (error: unknown): string | undefined => (error as { code?: string }).code
 
 interface DatabaseOptions {
@@ -77,7 +81,9 @@ export function openDatabase({ connection, clock, log, poolSize = 20 }: Database
     application_name: 'posthaste',
   })
   // Without a listener, a server that shuts down takes this whole process with it.
-  pool.on('error', (error) => log.warn({ reason: error.message }, 'lost an idle database connection'))
+  const lost = gatherLostConnections(log)
+  pool.on('error', (error) => lost.add(error.message))
+  const writing = new Trouble(log, { words: 'the database cannot be written just now' })
 
   const withClient = async <Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> => {
     const client = await pool.connect()
@@ -90,6 +96,7 @@ export function openDatabase({ connection, clock, log, poolSize = 20 }: Database
       return await work(client)
     } catch (error) {
       if (codeOf(error) === stalePlan || isConnectionLoss(error)) broken = true
+      if (cannotWrite.has(codeOf(error) ?? '')) writing.met(error)
       throw error
     } finally {
       client.off('error', onError)
@@ -166,6 +173,7 @@ export function openDatabase({ connection, clock, log, poolSize = 20 }: Database
         }
       }),
     async close() {
+      lost.stop()
       await pool.end()
       ask.stop()
     },

@@ -11,6 +11,7 @@ export { addingToHours, hourOf } from './broadcast/hours.ts'
 export { contactValues } from './broadcast/merge-values.ts'
 export { removeDeliveries } from './broadcast/retention.ts'
 export { activateKey, addPendingKeys, type DomainKey, domainKeys, dropKeys, makeDomainKeys, restKey, restKeys } from './domain-keys.ts'
+export { isSwitchedOff, letMessagesGo, pauseAllBroadcasts } from './switched-off.ts'
 export { countedSingleMail, senderDomainOf, startWarmUp } from './warm-up.ts'
 
 export interface NewBroadcast {

@@ -1,11 +1,15 @@
 import type { Clock } from '../base/clock.ts'
 import { formatId, type ListId, type MessageId, type ProjectId } from '../base/ids.ts'
+import { InTouch } from '../base/in-touch.ts'
+import { keepRenewed } from '../base/keep-renewed.ts'
+import { LastingWrites, writeOnStopMs } from '../base/lasting-writes.ts'
 import type { Log } from '../base/log.ts'
 import { type Loop, startLoop } from '../base/loop.ts'
 import type { Secrets } from '../base/secrets.ts'
+import { rarely } from '../base/trouble.ts'
 import { wake } from '../base/wake.ts'
 import type { Database, Queryable } from '../database/database.ts'
-import { sql } from '../database/sql.ts'
+import { nothing, sql } from '../database/sql.ts'
 import type { OutgoingMail } from '../mail/compose.ts'
 import { type DomainGate, domainOf } from './broadcast/domain-gate.ts'
 import { patienceOf } from './domain-limits.ts'
@@ -14,13 +18,14 @@ import { outcomeOfOwnError } from './put-together.ts'
 import { nextAttempt } from './retry-times.ts'
 import { returnPathOf, sendNow } from './send-now.ts'
 import { type Signers, UnverifiedDomain } from './signing-keys.ts'
+import { heldBack, isSwitchedOff } from './switched-off.ts'
 import { bounceClassOf, type Outcome, type Transport } from './transports/index.ts'
 import { countSingleMail } from './warm-up.ts'
 
 /**
  * Single messages: queued → sending (leased) → delivered | bounced | failed, or back to queued after a temporary no.
  * Claim and commit; talk to the network; settle and commit. A process that dies in between leaves a lease that runs out, and the
- * message goes out again under the same Message-ID.
+ * message goes out again under the same Message-ID. One that lives settles what it knows, whenever the database is back.
  */
 interface Claimed {
   project_id: ProjectId
@@ -31,6 +36,8 @@ interface Claimed {
   mail: Omit<OutgoingMail, 'message_id' | 'date'>
   attempts: number
   created_at: Date
+  /** Nobody is to have it for now. */
+  is_held: boolean
 }
 
 export interface MessageSender {
@@ -47,19 +54,19 @@ export interface MessageSender {
 }
 
 export function startMessageSender(sender: MessageSender): Loop {
-  const underWay = new Set<Promise<void>>()
+  const underWay = new Map<MessageId, Promise<void>>()
   const rooms = new MessageRooms(sender.transport)
+  const writes = new LastingWrites()
+  const inTouch = new InTouch(sender.leaseMs)
   const begin = (message: Claimed) => {
     rooms.enter(message)
-    const sending = sendOne(sender, message)
-      .catch((error: Error) =>
-        sender.log.warn({ message_id: message.id, reason: error.message }, 'a message is settled when its lease ends'),
-      )
+    const sending = sendOne(sender, message, writes)
+      .catch((error: Error) => rarely(sender.log, 'a message is sent when its lease ends').met(error, { message_id: message.id }))
       .finally(() => {
-        underWay.delete(sending)
+        underWay.delete(message.id)
         if (rooms.leave(message)) wake('messages')
       })
-    underWay.add(sending)
+    underWay.set(message.id, sending)
   }
   const loop = startLoop({
     name: 'message sender',
@@ -69,7 +76,7 @@ export function startMessageSender(sender: MessageSender): Loop {
     step: async () => {
       const welcome = rooms.welcome()
       if (!welcome) return false
-      const claimed = await claim(sender, welcome)
+      const claimed = await inTouch.ask(() => claim(sender, welcome, { except: [...underWay.keys()], takesOver: inTouch.mayTakeOver }))
       for (const message of claimed) begin(message)
       return claimed.length === welcome.most
     },
@@ -77,7 +84,8 @@ export function startMessageSender(sender: MessageSender): Loop {
   return {
     async stop() {
       await loop.stop()
-      await Promise.all(underWay)
+      writes.endWithin(writeOnStopMs)
+      await Promise.all(underWay.values())
     },
   }
 }
@@ -86,8 +94,8 @@ const batch = 10
 
 /** One batch, to its end. True when there may be more. */
 export async function sendDueMessages(sender: MessageSender): Promise<boolean> {
-  const claimed = await claim(sender, { isWelcome: sql`true`, most: batch })
-  await Promise.all(claimed.map((message) => sendOne(sender, message)))
+  const claimed = await claim(sender, { isWelcome: sql`true`, most: batch }, { except: [], takesOver: true })
+  await Promise.all(claimed.map((message) => sendOne(sender, message, new LastingWrites())))
   return claimed.length === batch
 }
 
@@ -96,18 +104,28 @@ export async function sendDueMessages(sender: MessageSender): Promise<boolean> {
  * is a matter of the sender's own clock, or of the database's if that one is ahead.
  */
 const leaseEnd = ({ leaseMs }: MessageSender) => sql`now() + ${leaseMs}::integer * interval '1 millisecond'`
-const isDue = ({ clock }: MessageSender) =>
-  sql`next_attempt_at <= greatest(now(), ${clock.now()}::timestamptz) and (status = 'queued' or next_attempt_at <= now())`
+const isDue = ({ clock }: MessageSender, takesOver: boolean) =>
+  sql`next_attempt_at <= greatest(now(), ${clock.now()}::timestamptz) and (status = 'queued' ${takesOver ? sql`or next_attempt_at <= now()` : nothing})`
+
+interface Claiming {
+  /** What is under way here: it is not abandoned, however long the database was away. */
+  except: MessageId[]
+  /** Also what somebody claimed whose lease has run out. */
+  takesOver: boolean
+}
 
 /** A claimed message is due again when its lease runs out: queued and abandoned ones are found alike. */
-const claim = (sender: MessageSender, { isWelcome, most }: Welcome) => sender.database.many<Claimed>`
+const claim = (sender: MessageSender, { isWelcome, most }: Welcome, { except, takesOver }: Claiming) => sender.database.many<Claimed>`
   update messages m set status = 'sending', attempts = m.attempts + 1, next_attempt_at = ${leaseEnd(sender)}
   from (
-    select project_id, id from messages where status in ('queued', 'sending') and ${isDue(sender)} and ${isWelcome}
+    select project_id, id from messages
+    where status in ('queued', 'sending') and ${isDue(sender, takesOver)} and ${isWelcome}
+      ${except.length > 0 ? sql`and id <> all(${except}::uuid[])` : nothing}
     order by next_attempt_at limit ${most} for update skip locked
   ) due
   where m.project_id = due.project_id and m.id = due.id
-  returning m.project_id, m.id, m.list_id, m.is_secret, split_part(m.recipient_key, '@', -1) as domain, m.mail, m.attempts, m.created_at`
+  returning m.project_id, m.id, m.list_id, m.is_secret, split_part(m.recipient_key, '@', -1) as domain, m.mail, m.attempts, m.created_at,
+    ${isSwitchedOff(sql`m.project_id`)} as is_held`
 
 /**
  * The steps of one message may together take longer than a lease lasts (RFC 5321 section 4.5.3.2 allows a server half an hour). While
@@ -117,28 +135,36 @@ function keepLease(sender: MessageSender, { project_id, id, attempts }: Claimed)
   const renew = () =>
     sender.database.run`
       update messages set next_attempt_at = ${leaseEnd(sender)}
-      where project_id = ${project_id} and id = ${id} and status = 'sending' and attempts = ${attempts}`.catch((error: Error) =>
-      sender.log.warn({ message_id: id, reason: error.message }, 'the lease of a message could not be renewed'),
-    )
-  const timer = setInterval(() => void renew(), sender.leaseMs / 4)
-  // A message that hangs must not keep a program from ending.
-  timer.unref()
-  return () => clearInterval(timer)
+      where project_id = ${project_id} and id = ${id} and status = 'sending' and attempts = ${attempts}`
+  return keepRenewed(renew, {
+    everyMs: sender.leaseMs / 4,
+    onFailure: (error) => rarely(sender.log, 'the lease of a message could not be renewed').met(error, { message_id: id }),
+  })
 }
 
-async function sendOne(sender: MessageSender, message: Claimed): Promise<void> {
-  const { gate, clock } = sender
+async function sendOne(sender: MessageSender, message: Claimed, writes: LastingWrites): Promise<void> {
+  const { gate, clock, log } = sender
+  if (message.is_held) return settle(sender, message, heldBack)
   const domain = domainOf(message.mail.to)
   // Somebody waits for a single mail, so nothing holds it; what it takes of its domain's room, posts do without.
   gate.spend(domain, clock.now().getTime())
   const letGo = keepLease(sender, message)
-  const outcome = await attempt(sender, message).finally(letGo)
-  gate.hear(domain, patienceOf(outcome), clock.now().getTime())
-  tellOf(sender, message, outcome)
-  await settle(sender, message, outcome)
-  if (outcome.kind === 'delivered')
-    await countSingleMail(sender.database, { ...message, from: message.mail.from.address, now: sender.clock.now() })
+  try {
+    const outcome = await attempt(sender, message)
+    gate.hear(domain, patienceOf(outcome), clock.now().getTime())
+    tellOf(sender, message, outcome)
+    await writes.write(() => settle(sender, message, outcome), { log, about: { message_id: message.id, outcome: outcome.kind } })
+    if (outcome.kind === 'delivered') await countForWarmUp(sender, message)
+  } finally {
+    letGo()
+  }
 }
+
+/** Once, whether it works or not: a domain that warms up may count one too few, and nothing is sent again for that. */
+const countForWarmUp = ({ database, clock, log }: MessageSender, { project_id, id, mail }: Claimed): Promise<void> =>
+  countSingleMail(database, { project_id, from: mail.from.address, now: clock.now() }).catch((error: Error) =>
+    log.warn({ message_id: id, reason: error.message }, 'a message that left is not counted for the warm-up of its domain'),
+  )
 
 /** Transports that put off the last message they were given. */
 const inTrouble = new WeakSet<Transport>()
@@ -183,7 +209,10 @@ async function inWhoseName({ database }: MessageSender, { project_id, list_id, m
   return { ...unsigned, from: { ...mail.from, address: now.mailbox_address } }
 }
 
-/** Whoever lost the lease in the meantime settles nothing: the count of attempts tells the claims apart. */
+/**
+ * Whoever lost the lease in the meantime settles nothing: the count of attempts tells the claims apart. Only that another server has taken
+ * it is the last word, whoever holds it now. May be repeated.
+ */
 async function settle({ database, clock }: MessageSender, message: Claimed, outcome: Outcome): Promise<void> {
   const now = clock.now()
   const again = outcome.kind === 'deferred' ? nextAttempt(message.attempts, now) : null
@@ -192,7 +221,8 @@ async function settle({ database, clock }: MessageSender, message: Claimed, outc
     update messages set status = ${status}, smtp_code = ${outcome.smtp_code}, enhanced_code = ${outcome.kind === 'delivered' ? null : outcome.enhanced_code},
       reason = ${outcome.kind === 'delivered' ? null : outcome.reason}, bounce_class = ${again ? null : bounceClassOf(outcome)}, next_attempt_at = ${again ?? now}, settled_at = ${again ? null : now},
       mail = case when is_secret and ${again === null}::boolean then jsonb_build_object('subject', mail->'subject') else mail end
-    where project_id = ${message.project_id} and id = ${message.id} and status = 'sending' and attempts = ${message.attempts}`
+    where project_id = ${message.project_id} and id = ${message.id}
+      and ${outcome.kind === 'delivered' ? sql`status in ('queued', 'sending')` : sql`status = 'sending' and attempts = ${message.attempts}`}`
 }
 
 /** Settled messages name people: a month is enough to answer "did it arrive". */

@@ -183,7 +183,7 @@ test('what a process that died had claimed and not begun is there again, also ac
   const [broadcast_id, node_id] = [newId<'brd'>(), newId()]
   await database.run`
     insert into broadcasts (project_id, id, list_id, post_id, status, source, from_domain, recipients, is_expanded, created_at)
-    values (${project.id}, ${broadcast_id}, ${newId()}, ${newId()}, 'paused', '{}', ${domain}, 9, true, now())`
+    values (${project.id}, ${broadcast_id}, ${newId()}, ${newId()}, 'paused', '{}', ${domain}, 9, false, now())`
   const hold = (attempts: number, count: number) => database.run`
     insert into deliveries (project_id, id, broadcast_id, subscriber_id, contact_id, email, status, attempts, lease_owner, next_attempt_at)
     select ${project.id}, gen_random_uuid(), ${broadcast_id}, gen_random_uuid(), gen_random_uuid(), 'x@example.org', 'sending', ${attempts}, ${node_id},
@@ -243,7 +243,7 @@ test('under a ceiling that is reached, retries are found without reading what wa
   await database.run`update warm_ups set sent = 200 where project_id = ${project.id}`
   await database.run`
     insert into broadcasts (project_id, id, list_id, post_id, status, source, from_domain, recipients, is_expanded, created_at)
-    values (${project.id}, ${broadcast_id}, ${list_id}, ${newId()}, 'paused', '{}', ${domain}, 9, true, now())`
+    values (${project.id}, ${broadcast_id}, ${list_id}, ${newId()}, 'paused', '{}', ${domain}, 9, false, now())`
   const add = (count: number, { status = 'queued', attempts = 0, due = '-1 minute' }) => database.run`
     insert into deliveries (project_id, id, broadcast_id, subscriber_id, contact_id, email, status, attempts, lease_owner, next_attempt_at)
     select ${project.id}, gen_random_uuid(), ${broadcast_id}, gen_random_uuid(), gen_random_uuid(), 'x@example.org', ${status}, ${attempts},
@@ -264,7 +264,7 @@ test('under a ceiling that is reached, retries are found without reading what wa
     return read?.rows ?? 0
   }
   const before = await rowsRead()
-  const lessee = { node_id: newId(), now: app.clock.now(), lease_ms: minuteMs }
+  const lessee = { node_id: newId(), now: app.clock.now(), lease_ms: minuteMs, takes_over: true }
   const broadcast = { project_id: project.id, id: broadcast_id, list_id, uses_contact: false, from_domain: domain }
   const { taken } = await database.transaction(async (tx) => {
     await tx.run`select 1 from warm_ups where project_id = ${project.id} for update`

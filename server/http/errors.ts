@@ -53,13 +53,16 @@ function toApiError(error: unknown): ApiError {
   return fromFastify(error as FastifyError) ?? fromDatabase(error) ?? internal(error)
 }
 
+export const tooLarge = () =>
+  new ApiError(
+    'payload_too_large',
+    'The body is larger than this operation takes. Send less at a time; an import of any size goes as text/csv.',
+  )
+
 function fromFastify(error: FastifyError): ApiError | null {
   switch (error?.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new ApiError(
-        'payload_too_large',
-        'The body is larger than this operation takes. Send less at a time; an import of any size goes as text/csv.',
-      )
+      return tooLarge()
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return invalid('Content-Type', 'must be application/json (imports take text/csv too)')
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':

@@ -61,10 +61,11 @@ const errorText: Partial<Record<ErrorCode, string>> = {
   already_subscribed: 'The project has this plan already',
   provider_error: 'The other side refused, or gave no clear answer; the message says whether to try again',
   conflict: 'Somebody else changed it at the same time',
+  request_timeout: 'The body did not come to its end in time',
   payload_too_large: 'The body is too large',
   validation_error: 'A value is wrong; the message names the field',
   rate_limited: 'Too many requests; Retry-After says how long to wait',
-  service_unavailable: 'The database cannot be reached just now, or too much is waiting; try again in a few seconds',
+  service_unavailable: 'The database cannot be reached just now, or too much is waiting or being sent; try again in a few seconds',
 }
 
 export function openApiDocument(operations: Operation[], config: Pick<Config, 'API_URL' | 'AUTH_URL' | 'PAYMENTS'>): Json {
@@ -215,7 +216,7 @@ function errorCodesOf(operation: Operation): ErrorCode[] {
   const takesInput = operation.body !== null || Object.keys(operation.query.shape).length > 0
   const implied: ErrorCode[] = ['rate_limited', 'service_unavailable']
   if (operation.scope !== 'none') implied.push('unauthorized', 'forbidden')
-  if (operation.body !== null) implied.push('payload_too_large')
+  if (operation.body !== null) implied.push('request_timeout', 'payload_too_large')
   if (takesInput) implied.push('validation_error')
   return [...new Set([...implied, ...operation.errors])].sort((a, b) => statusOf(a) - statusOf(b))
 }

@@ -85,21 +85,29 @@ interface RouteParts extends HttpParts {
   endings: Endings
 }
 
+const usualBytes = 1024 * 1024
+
 export function addOperation(app: FastifyInstance, parts: RouteParts, operation: Operation): void {
   const { services } = parts
   app.route({
     method: operation.method,
     url: routePath(operation),
-    bodyLimit: operation.bodyLimit ?? 1024 * 1024,
+    bodyLimit: operation.bodyLimit ?? usualBytes,
     // HEAD would run a whole export to throw it away.
     exposeHeadRoute: fileTypeOf(operation) === null,
-    config: { isEnveloped: operation.isEnveloped, ...(operation.isPayable ? { payable: operation.id } : {}) },
+    config: {
+      isEnveloped: operation.isEnveloped,
+      takesCsv: operation.csv !== null,
+      ...(operation.isPayable ? { payable: operation.id } : {}),
+    },
     onRequest: async (request, reply) => {
       if (operation.deprecated) tellSuccessor(services, operation.deprecated, request, reply)
       if (operation.scope === 'none') return
       refuseStranger(request.caller, request.headers.authorization, metadataUrlOf(services.config, operation))
       // Here already, before the body is read.
       refuseForbidden(request.caller, operation, services.config)
+      // Let in without the scope, for a mailbox of its own: anybody can register such an agent.
+      if (operation.scope !== 'any' && !request.caller.scopes.includes(operation.scope)) request.mostBytes = usualBytes
     },
     handler: async (request, reply) => answer(services, operation, await run(parts, operation, request, reply), request, reply),
   })

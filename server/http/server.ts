@@ -6,8 +6,10 @@ import { ApiError } from '../base/errors.ts'
 import { formatId, newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import { acceptBodies } from './body.ts'
+import { boundBodies } from './bound-bodies.ts'
 import { Endings } from './endings.ts'
 import { errorBody, type ShowError, sendError } from './errors.ts'
+import { addMetrics } from './metrics.ts'
 import { openApiDocument } from './openapi.ts'
 import { addOperation, admitRequests, type HttpParts, refuseTooMany, takeAllowance } from './routes.ts'
 import { refuseSpaceToStranger, rewriteSpace } from './space.ts'
@@ -55,8 +57,8 @@ export function createServer(parts: ServerParts): FastifyInstance {
     trustProxy: ['loopback', 'linklocal', 'uniquelocal'],
     // More than a request line can hold: a path too long to be right is not found like any other, with the headers that go with it.
     routerOptions: { maxParamLength: 16_384 },
-    // Silence ends a connection; an upload that keeps moving may take as long as it needs.
     rewriteUrl: (request) => parts.rewriteUrl?.(request) ?? rewriteSpace(request),
+    // Silence ends a connection; a streamed upload that keeps moving may take as long as it needs.
     connectionTimeout: 120_000,
     keepAliveTimeout: 65_000,
     // What still comes over an open connection while we stop is answered as ever, and the connection closed after it.
@@ -81,6 +83,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
   })
   acceptBodies(app)
   if (parts.services.config.LOG_LEVEL === 'debug') logRequests(app, parts.services.log)
+  boundBodies(app)
 
   let isStopping = false
   // Kept by ourselves: `localhost` is two servers, and the framework shows only one of them.
@@ -99,6 +102,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
       for (const socket of busy) socket.destroy()
     }, drainMs).unref()
   })
+  addMetrics(app, parts)
   app.get('/healthz', async () => ({ status: 'live' }))
   app.get('/readyz', async (_request, reply) => {
     const waitsFor = isStopping ? 'this process is stopping' : await parts.isReady()

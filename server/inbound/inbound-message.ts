@@ -1,5 +1,6 @@
 import type { PackedMail } from '../mail/inbound/packed-mail.ts'
 import type { Verdicts } from '../mail/inbound/parsed-mail.ts'
+import type { Backchannel } from '../mail/reports/read-backchannel.ts'
 
 /** What came in over SMTP, as it was accepted. */
 export interface SpooledMessage {
@@ -31,4 +32,6 @@ export interface FiledInput {
   message: SpooledMessage
   parsed: PackedMail
   verdicts: Verdicts
+  /** What it may say about mail of ours; null for most. */
+  backchannel: Backchannel | null
 }

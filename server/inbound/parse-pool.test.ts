@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { startDnsPeer } from '../../tests/support/dns-peer.ts'
 import { createLog } from '../base/log.ts'
+import { threadMs } from '../base/thread-time.ts'
 import { bodiesOf } from '../mail/inbound/packed-mail.ts'
 import type { SpooledMessage } from './inbound-message.ts'
 import { createParsePool } from './parse-pool.ts'
@@ -50,6 +51,35 @@ test('mail comes back read and judged, and its bytes stay', async () => {
   assert.deepEqual([relayed.parsed.subject, relayed.verdicts.spf.result], ['two', 'none'])
   assert.equal(bounce.parsed.automatic, 'bounce')
   assert.deepEqual(sent.raw, before)
+})
+
+test('what may tell of mail of ours is read for it in the thread, and costs this one next to nothing', async () => {
+  const pool = poolWith({ threads: 1 })
+  const head = 'From: MAILER-DAEMON@example.org\r\nSubject: Undelivered Mail\r\n\r\n'
+  const [plain, bounce, wish] = await Promise.all([
+    pool.read(message('one')),
+    pool.read(message('two', { envelope_from: '', raw: Buffer.from(`${head}<gone@example.net>: 550 5.1.1 user unknown\r\n`) })),
+    pool.read(message('three', { raw: Buffer.from('From: ann@example.org\r\nSubject: Re: News\r\n\r\nUnsubscribe\r\n') })),
+  ])
+  assert.equal(plain.backchannel, null)
+  const report = bounce.backchannel?.report
+  assert.deepEqual(report?.kind === 'bounce' && report.recipients.map(({ address, status }) => [address, status]), [
+    ['gone@example.net', '5.1.1'],
+  ])
+  assert.deepEqual(wish.backchannel?.wish, { from: 'ann@example.org', copies: [], tokens: [] })
+
+  const began = threadMs()
+  const blank = await pool.read(message('four', { envelope_from: '', raw: Buffer.from(`${head}${'\r\n'.repeat(130_000)}x`) }))
+  const folded = `Subject: complaint about message from\r\n${` ${"'".repeat(960)}\r\n`.repeat(100)} x`
+  const quotes = await pool.read(message('five', { raw: Buffer.from(`From: ann@example.org\r\n${folded}\r\n\r\n\r\n`) }))
+  assert.ok(threadMs() - began < 300, `${threadMs() - began} ms`)
+  assert.deepEqual(
+    [blank, quotes].map(({ parsed, backchannel }) => [parsed.problem, backchannel?.wish]),
+    [
+      [null, null],
+      [null, null],
+    ],
+  )
 })
 
 test('a hundred at once come back each as itself', async () => {

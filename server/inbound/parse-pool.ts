@@ -157,7 +157,7 @@ class Pool implements ParsePool {
   }
 
   #give(thread: Thread, reading: Reading): void {
-    const { raw, envelope_from, peer } = reading.message
+    const { raw, envelope_from, recipients, peer } = reading.message
     const number = this.#numbers++
     // A copy of its own, which then moves: a small buffer shares its memory with others, and the original is stored later.
     const copy = new Uint8Array(raw)
@@ -165,6 +165,7 @@ class Pool implements ParsePool {
       number,
       raw: copy,
       envelope_from,
+      recipients,
       address: this.#options.isRelay(peer.address) ? null : peer.address,
       helo: peer.name,
       problem: reading.tries < 2 ? null : tooMuch,
@@ -213,7 +214,8 @@ class Pool implements ParsePool {
     if (reading.tries > 0) thread.suspects--
     this.#senders.remove(reading.senders)
     if (answer.kind === 'read') {
-      reading.resolve({ parsed: answer.parsed, verdicts: answer.verdicts })
+      const { parsed, verdicts, backchannel } = answer
+      reading.resolve({ parsed, verdicts, backchannel })
       return
     }
     this.#options.log.error({ inbound_id: reading.message.id, reason: answer.reason }, 'a message could not be read')
@@ -248,7 +250,8 @@ class Pool implements ParsePool {
   }
 
   #tryAgain(reading: Reading): void {
-    if (reading.tries > 2) reading.resolve({ parsed: packMail(parsedNothing(tooMuch)), verdicts: undecided('permerror') })
+    if (reading.tries > 2)
+      reading.resolve({ parsed: packMail(parsedNothing(tooMuch)), verdicts: undecided('permerror'), backchannel: null })
     else this.#waiting.unshift(reading)
   }
 }

@@ -1,5 +1,4 @@
-import type { PackedMail } from '../mail/inbound/packed-mail.ts'
-import type { Verdicts } from '../mail/inbound/parsed-mail.ts'
+import type { FiledInput } from './inbound-message.ts'
 
 export interface ParseThreadData {
   mailDomain: string
@@ -12,16 +11,15 @@ export interface ParseTask {
   number: number
   raw: Uint8Array
   envelope_from: string
+  /** As in RCPT TO. */
+  recipients: string[]
   address: string | null
   helo: string
   /** No more than the head is to be read, because of this. */
   problem: string | null
 }
 
-export interface ReadMail {
-  parsed: PackedMail
-  verdicts: Verdicts
-}
+export type ReadMail = Omit<FiledInput, 'message'>
 
 export type ParseAnswer =
   /** It turns. */

@@ -3,7 +3,8 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { reasonOf } from '../base/errors.ts'
 import { packMail } from '../mail/inbound/packed-mail.ts'
 import { parseHeadOnly, parseMail } from '../mail/inbound/parse-mail.ts'
-import { beatEveryMs, maxAtOnce, type ParseAnswer, type ParseTask, type ParseThreadData } from './parse-task.ts'
+import { isWorthALook, readBackchannel } from '../mail/reports/read-backchannel.ts'
+import { beatEveryMs, maxAtOnce, type ParseAnswer, type ParseTask, type ParseThreadData, type ReadMail } from './parse-task.ts'
 import { createJudge, type Judge } from './verdicts.ts'
 
 /** What the threads do that `parse-pool.ts` starts: read mail and judge it, several at once, since judging waits for name servers. */
@@ -34,15 +35,21 @@ interface Needs {
 }
 
 async function answerTo(task: ParseTask, { judge, inTurn }: Needs): Promise<ParseAnswer> {
-  const { number, envelope_from, address, helo, problem } = task
+  const { number, envelope_from, address, helo } = task
   const raw = Buffer.from(task.raw.buffer, task.raw.byteOffset, task.raw.byteLength)
   try {
-    const read = () => (problem === null ? parseMail(raw, { envelope_from }) : parseHeadOnly(raw, problem))
-    // Packed before it waits for name servers: what is text until then outlives no collection.
-    const parsed = await inTurn(async () => packMail(await read()))
+    const { parsed, backchannel } = await inTurn(() => read(raw, task))
     const verdicts = await judge({ raw, envelope_from, address, helo, from: parsed.from })
-    return { kind: 'read', number, parsed, verdicts }
+    return { kind: 'read', number, parsed, verdicts, backchannel }
   } catch (error) {
     return { kind: 'failed', number, reason: reasonOf(error) }
   }
+}
+
+/** Packed before it waits for name servers: what is text until then outlives no collection. */
+async function read(raw: Buffer, task: ParseTask): Promise<Omit<ReadMail, 'verdicts'>> {
+  // Whatever was the end of a thread before is not read for what it says about others.
+  if (task.problem !== null) return { parsed: packMail(await parseHeadOnly(raw, task.problem)), backchannel: null }
+  const parsed = await parseMail(raw, task)
+  return { parsed: packMail(parsed), backchannel: isWorthALook(parsed, task) ? await readBackchannel(raw) : null }
 }

@@ -5,6 +5,7 @@ import { reasonOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { type Loop, startLoop } from '../base/loop.ts'
 import { PassingMap } from '../base/passing-map.ts'
+import { Trouble } from '../base/trouble.ts'
 import { type Database, isConnectionLoss } from '../database/database.ts'
 import { lessAndLess } from './file-less.ts'
 import { type InHand, maxInHand, maxSlow, slowSendersAmong } from './in-hand.ts'
@@ -70,8 +71,21 @@ export function startSpoolLoop(needs: Needs): Loop & { taker: Taker } {
   }
 }
 
+const troublesOf = (log: Log) => ({
+  filing: new Trouble(log, {
+    line: 'mail cannot be filed for now; it waits in the spool, and is tried every second',
+    level: 'error',
+    again: 'mail is filed again',
+    words: 'mail that came in waits, since it cannot be filed just now',
+  }),
+  noting: new Trouble(log, { line: 'the spool cannot be told why its mail waits' }),
+  renewing: new Trouble(log, { line: 'claims on mail in the spool could not be renewed' }),
+  returning: new Trouble(log, { line: 'mail could not be given back to the spool' }),
+})
+
 class SpoolWork implements Taker {
   readonly #needs: Needs
+  readonly #troubles: ReturnType<typeof troublesOf>
   readonly #owner = randomUUID()
   readonly #inHand = new PassingMap<string, InHand>()
   readonly #places = createMessageMemory(maxInHand.bytes)
@@ -87,6 +101,7 @@ class SpoolWork implements Taker {
 
   constructor(needs: Needs) {
     this.#needs = needs
+    this.#troubles = troublesOf(needs.log)
   }
 
   /** One step of the loop: claims as much as there is room for. True when there may be more. */
@@ -131,14 +146,14 @@ class SpoolWork implements Taker {
 
   /** What waits for its turn stays claimed. */
   async renew(): Promise<void> {
-    const { database, clock, log } = this.#needs
+    const { database, clock } = this.#needs
     const before = performance.now() - renewEveryMs / 2
     const ids = [...this.#inHand.values()].filter(({ since }) => since < before).map(({ message }) => message.id)
     if (ids.length === 0) return
     const until = new Date(clock.now().getTime() + leaseMs)
     await renewClaims(database, { owner: this.#owner, ids, until }).catch((error: unknown) =>
       // Others may take these up then, and whoever files second finds nothing to file.
-      log.warn({ reason: reasonOf(error) }, 'claims on mail in the spool could not be renewed'),
+      this.#troubles.renewing.met(error),
     )
   }
 
@@ -174,8 +189,8 @@ class SpoolWork implements Taker {
     this.#bytes += message.raw.length
     if (isSuspect(message)) this.#suspects++
     try {
-      const { parsed, verdicts } = await this.#needs.pool.read(message, { isHeadOnly: message.attempts >= headOnlyFrom })
-      this.#ready.push({ message, parsed, verdicts })
+      const read = await this.#needs.pool.read(message, { isHeadOnly: message.attempts >= headOnlyFrom })
+      this.#ready.push({ message, ...read })
       if (!this.#isStopped) this.#filing ??= this.#fileReady()
     } catch (error) {
       // At a stop it is given back.
@@ -232,27 +247,25 @@ class SpoolWork implements Taker {
 
   /** Waits while nobody's mail can be filed. False when a stop came first: then it is all given back. */
   async #fileWhenPossible(batch: FiledInput[]): Promise<boolean> {
-    for (let isTold = false; ; isTold = true) {
+    for (let isNoted = false; ; isNoted = true) {
       try {
         await this.#needs.file(batch)
-        if (isTold) this.#needs.log.info({}, 'mail is filed again')
+        this.#troubles.filing.over()
         return true
       } catch (error) {
         if (!isPassing(error)) throw error
-        if (!isTold) await this.#tellOfTrouble(batch, error)
+        this.#troubles.filing.met(error)
+        if (!isNoted && !isConnectionLoss(error)) await this.#noteProblem(batch, error)
         if (this.#isStopped) return false
         await sleep(1_000)
       }
     }
   }
 
-  async #tellOfTrouble(batch: FiledInput[], error: unknown): Promise<void> {
-    const { database, log } = this.#needs
-    const problem = reasonOf(error)
-    log.error({ reason: problem }, 'mail cannot be filed for now; it waits in the spool, and is tried every second')
-    if (isConnectionLoss(error)) return
-    await noteProblem(database, { owner: this.#owner, ids: batch.map(({ message }) => message.id), problem }).catch((failure: unknown) =>
-      log.warn({ reason: reasonOf(failure) }, 'the spool cannot be told why its mail waits'),
+  async #noteProblem(batch: FiledInput[], error: unknown): Promise<void> {
+    const ids = batch.map(({ message }) => message.id)
+    await noteProblem(this.#needs.database, { owner: this.#owner, ids, problem: reasonOf(error) }).catch((failure: unknown) =>
+      this.#troubles.noting.met(failure),
     )
   }
 
@@ -277,6 +290,6 @@ class SpoolWork implements Taker {
 
   /** The claim runs out by itself. */
   #warnOfClaim(error: unknown): void {
-    this.#needs.log.warn({ reason: reasonOf(error) }, 'mail could not be given back to the spool')
+    this.#troubles.returning.met(error)
   }
 }

@@ -2,11 +2,11 @@ import type { Resolver } from 'node:dns/promises'
 import type { Readable } from 'node:stream'
 import type { SMTPServerSession } from 'smtp-server'
 import type { Clock } from '../base/clock.ts'
-import { reasonOf } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import { addressSubject } from '../base/peer-address.ts'
 import type { Secrets } from '../base/secrets.ts'
+import { Trouble } from '../base/trouble.ts'
 import type { Database } from '../database/database.ts'
 import { findMonster } from '../mail/inbound/limits.ts'
 import { createRecipientCheck } from './accept-recipient.ts'
@@ -66,6 +66,7 @@ export function createSessions(needs: Needs): Sessions {
   const counts = createPeerCounts(limits.peers)
   const checkRecipient = createRecipientCheck(needs)
   let stopping = false
+  const trouble = new Trouble(log, { line: 'a recipient could not be looked up, and the sender will try again' })
 
   const enter = (id: string, stage: Timed['stage']) => {
     const state = states.get(id)
@@ -76,7 +77,7 @@ export function createSessions(needs: Needs): Sessions {
     try {
       return await decide()
     } catch (error) {
-      log.warn({ reason: reasonOf(error) }, 'a recipient could not be looked up, and the sender will try again')
+      trouble.met(error)
       return refusals.no_answer
     }
   }

@@ -7,6 +7,7 @@ import { reasonOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Secrets } from '../base/secrets.ts'
 import type { Database } from '../database/database.ts'
+import { countAnswer } from '../metrics/counters.ts'
 import type { Certificate } from './certificate.ts'
 import { MailServer } from './mail-stream.ts'
 import { createMessageMemory } from './message-memory.ts'
@@ -108,6 +109,7 @@ function handlersOf({ sessions, log }: { sessions: Sessions; log: Log }, close: 
   const answer = (session: SMTPServerSession, callback: Answer, refusal: Awaited<ReturnType<Sessions['onRecipient']>>) => {
     if (!refusal) return callback()
     const { code, enhanced, text } = refusal
+    countAnswer(code)
     log.debug({ session_id: session.id, peer: session.remoteAddress, answer: `${code} ${enhanced} ${text}` }, 'mail was refused')
     callback(new RefusalError(refusal))
     if (refusal.code === 421) close(session)
@@ -120,7 +122,10 @@ function handlersOf({ sessions, log }: { sessions: Sessions; log: Log }, close: 
       answer(session, callback, await sessions.onRecipient(session, to)),
     onData: async (stream: Parameters<Sessions['onMessage']>[1], session: SMTPServerSession, callback: Answer) => {
       const refusal = await sessions.onMessage(session, stream)
-      if (!refusal) log.debug({ session_id: session.id, peer: session.remoteAddress }, 'mail was accepted')
+      if (!refusal) {
+        countAnswer(250)
+        log.debug({ session_id: session.id, peer: session.remoteAddress }, 'mail was accepted')
+      }
       answer(session, callback, refusal)
       if (sessions.isStopping()) close(session)
     },
@@ -139,6 +144,7 @@ function say(
   connection: { send(code: number, text: string, context: false): void },
   refusal: (typeof refusals)['stopping' | 'took_too_long'],
 ) {
+  countAnswer(refusal.code)
   // smtp-server hangs up after a 421.
   connection.send(refusal.code, `${refusal.enhanced} ${refusal.text}`, false)
 }

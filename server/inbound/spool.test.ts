@@ -8,6 +8,7 @@ import { startTestSmtpServer } from '../../tests/support/smtp-server.ts'
 import { until } from '../../tests/support/until.ts'
 import { newId } from '../base/ids.ts'
 import { createLog } from '../base/log.ts'
+import { troubleOf } from '../base/trouble.ts'
 import type { SpooledMessage } from './inbound-message.ts'
 import { createSpool } from './spool.ts'
 
@@ -68,6 +69,7 @@ test('a message that the database will not have does not take others with it', a
     outcomes.map(({ status }) => status),
     ['fulfilled', 'rejected', 'fulfilled'],
   )
+  assert.equal(troubleOf(log), null, 'one odd message is no trouble of the whole program')
 })
 
 test('while the database is away nothing is promised: 451, and 250 when it is back', async () => {

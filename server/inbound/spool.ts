@@ -1,8 +1,9 @@
-import { reasonOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
+import { Trouble } from '../base/trouble.ts'
 import { wake } from '../base/wake.ts'
 import { type Database, isConnectionLoss } from '../database/database.ts'
 import type { SpooledMessage } from './inbound-message.ts'
+import { isPassing } from './passing-trouble.ts'
 import type { OwnClaim } from './spool-queries.ts'
 
 /**
@@ -38,6 +39,10 @@ export function createSpool({ database, log, taker }: { database: Database; log:
   const waiting: Entry[] = []
   const pack = createPacking()
   let writing: Promise<void> | null = null
+  const line = 'mail could not be stored, and its senders will try again'
+  const trouble = new Trouble(log, { line, words: 'mail cannot be taken in just now' })
+  // Some message of a stranger's: nobody else's is held up by it.
+  const oddity = new Trouble(log, { line })
 
   const writeAll = async () => {
     while (waiting.length > 0) await writeBatch(waiting.splice(0, batchLength(waiting)))
@@ -54,10 +59,12 @@ export function createSpool({ database, log, taker }: { database: Database; log:
         for (const entry of batch) await writeBatch([entry])
         return
       }
-      log.warn({ reason: reasonOf(error), messages: batch.length }, 'mail could not be stored, and its senders will try again')
+      const why = isPassing(error) ? trouble : oddity
+      why.met(error, { messages: batch.length })
       for (const { reject } of batch) reject(error)
       return
     }
+    trouble.over()
     if (claim) taker?.take(messages)
     else wake('inbound')
     for (const { resolve } of batch) resolve()

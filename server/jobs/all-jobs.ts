@@ -1,5 +1,6 @@
 import { lookAfterAgents, moveRest } from '../features/agents/index.ts'
 import { billOverage, renewSubscriptions, watchInvoices } from '../features/billing/index.ts'
+import { giveUpAuthorization } from '../features/certificates/index.ts'
 import { repairContacts } from '../features/contacts/index.ts'
 import { failInterrupted } from '../features/emails/index.ts'
 import { expireInvites } from '../features/invites/index.ts'
@@ -14,7 +15,7 @@ import { pruneSignIns } from '../features/sessions/index.ts'
 import { checkDueSiteDomains } from '../features/site-domains/index.ts'
 import { describePosts, forgetVisitors } from '../features/sites/index.ts'
 import { mailInvitations, tendWaitlists } from '../features/waitlists/index.ts'
-import { pruneWebhookDeliveries, purgeWebhook } from '../features/webhooks/index.ts'
+import { boundWebhookQueues, pruneWebhookDeliveries, purgeWebhook } from '../features/webhooks/index.ts'
 import { cleanUp } from './clean-up.ts'
 import type { Job } from './jobs.ts'
 
@@ -26,6 +27,7 @@ export const allJobs: Job<never>[] = [
   failInterrupted,
   checkDueDomains,
   checkDueSiteDomains,
+  giveUpAuthorization,
   repairCounters,
   repairContacts,
   pruneSignIns,
@@ -34,6 +36,7 @@ export const allJobs: Job<never>[] = [
   purgeProject,
   purgeWebhook,
   pruneWebhookDeliveries,
+  boundWebhookQueues,
   eraseTraces,
   cleanUpMailboxes,
   expireInvites,

@@ -5,8 +5,9 @@ import { until } from '../../tests/support/until.ts'
 import type { Log } from '../base/log.ts'
 import { publish } from '../events/publish.ts'
 import { purgeList, repairCounters } from '../features/lists/index.ts'
+import { allJobs } from './all-jobs.ts'
 import { cleanUp } from './clean-up.ts'
-import { defineJob, startJobs } from './jobs.ts'
+import { defineJob, startJobs, startQueue } from './jobs.ts'
 
 const app = await startApp()
 const { database } = app.services
@@ -50,6 +51,47 @@ test('a job that fails leaves a line in the log that says which and why', async 
     assert.deepEqual([failed.job, failed.reason], ['tests.fail', 'the moon is too bright'])
     assert.match(failed.stack ?? '', /jobs\.test\.ts/)
     await until('its state', async () => database.first`select 1 from jobs.job where name = 'tests.fail' and state = 'failed'`)
+  } finally {
+    await jobs.stop()
+  }
+})
+
+test('a job may take hours without a second one beside it; a process that died is noticed in minutes', async () => {
+  const queues = await database.many<{ name: string; expire_seconds: number; heartbeat_seconds: number | null }>`
+    select name, expire_seconds, heartbeat_seconds from jobs.queue where name = any(${allJobs.map(({ name }) => name)})`
+  assert.equal(queues.length, allJobs.length)
+  for (const { name, expire_seconds, heartbeat_seconds } of queues)
+    assert.deepEqual([expire_seconds, heartbeat_seconds], [6 * 3_600, 300], name)
+})
+
+test('what a job says of its retries holds for the timetable as well, and for queues that an earlier release made', async () => {
+  let runs = 0
+  const job = defineJob<object>({
+    name: 'tests.once',
+    retryLimit: 0,
+    run: async () => {
+      runs++
+      throw new Error('not today')
+    },
+  })
+  const before = await startQueue(database, app.services.log, [], { supervise: false, schedule: false })
+  await before.createQueue(job.name)
+  await before.stop({ graceful: false })
+  const jobs = await startJobs(database, app.services.log, [job])
+  try {
+    // As the timetable does: without a word about retries.
+    const timetable = await startQueue(database, app.services.log, [job], { supervise: false, schedule: false })
+    await timetable.send(job.name, {})
+    await timetable.stop({ graceful: false })
+    await database.transaction((tx) => jobs.enqueue(tx, job, {}))
+    const rules = await database.many`
+      select retry_limit, retry_backoff, expire_seconds, heartbeat_seconds from jobs.job where name = ${job.name}`
+    const wanted = { retry_limit: 0, retry_backoff: true, expire_seconds: 6 * 3_600, heartbeat_seconds: 300 }
+    assert.deepEqual(rules, [wanted, wanted])
+    await jobs.work([job], app.services)
+    const failed = () => database.many`select 1 from jobs.job where name = ${job.name} and state = 'failed'`
+    await until('both to have failed', async () => (await failed()).length === 2, { withinMs: 20_000 })
+    assert.equal(runs, 2)
   } finally {
     await jobs.stop()
   }

@@ -1,6 +1,7 @@
-import { PgBoss } from 'pg-boss'
+import { PgBoss, type Queue } from 'pg-boss'
 import { reasonOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
+import { Trouble } from '../base/trouble.ts'
 import type { Database, Transaction } from '../database/database.ts'
 import type { Services } from '../operations/context.ts'
 
@@ -10,6 +11,7 @@ export interface Job<Data extends object = object> {
   name: string
   /** Cron in UTC, for work that comes back by itself. */
   schedule?: string
+  /** How often it is tried again, at growing distances; 5 unless it says otherwise. */
   retryLimit?: number
   run(services: Services, data: Data): Promise<void>
 }
@@ -42,7 +44,7 @@ export async function startJobs(database: Database, log: Log, all: Job<never>[])
   return {
     async enqueue(tx, job, data) {
       const db = { executeSql: (text: string, values?: unknown[]) => tx.client.query(text, values) }
-      await boss.send(job.name, data, { db, retryLimit: job.retryLimit ?? 5, retryBackoff: true })
+      await boss.send(job.name, data, { db })
       tx.afterCommit(() => {
         const worker = workers.get(job.name)
         if (worker !== undefined) boss.notifyWorker(worker)
@@ -50,7 +52,11 @@ export async function startJobs(database: Database, log: Log, all: Job<never>[])
     },
     async work(jobs, services) {
       for (const [index, job] of jobs.entries()) {
-        const options = { batchSize: 1, pollingIntervalSeconds: lookEverySeconds + index * laterBySeconds }
+        const options = {
+          batchSize: 1,
+          heartbeatRefreshSeconds: beatEverySeconds,
+          pollingIntervalSeconds: lookEverySeconds + index * laterBySeconds,
+        }
         const worker = await boss.work(job.name, options, async ([queued]) => {
           await runLogged(job.name, () => job.run(services, (queued?.data ?? {}) as never))
         })
@@ -73,6 +79,32 @@ export async function startJobs(database: Database, log: Log, all: Job<never>[])
 const lookEverySeconds = 4
 const laterBySeconds = 0.2
 
+/**
+ * Nobody knows how long a nightly proof or a purge takes on a large installation: at the end of this time a second one would begin beside it.
+ * So it is far away, and who has died is known by the silence: for so long that neither a pause of the machine nor a database that is away
+ * for a moment looks like it.
+ */
+const longestSeconds = 6 * 3_600
+const silenceSeconds = 300
+const beatEverySeconds = 30
+
+/** Of all jobs of a kind, queued by a feature or by the timetable. Nothing is said with a single job, so that this is the only place. */
+const rulesOf = ({ retryLimit = 5 }: Job<never>) => ({
+  retryLimit,
+  retryBackoff: true,
+  expireInSeconds: longestSeconds,
+  heartbeatSeconds: silenceSeconds,
+})
+
+/** Queues are there as an earlier release made them, whose rules may have been others. */
+async function makeQueues(boss: PgBoss, all: Job<never>[]): Promise<void> {
+  await Promise.all(all.map((job) => boss.createQueue(job.name, rulesOf(job))))
+  const found = new Map((await boss.getQueues(all.map(({ name }) => name))).map((queue) => [queue.name, queue]))
+  const isSame = (job: Job<never>) =>
+    Object.entries(rulesOf(job)).every(([rule, value]) => found.get(job.name)?.[rule as keyof Queue] === value)
+  await Promise.all(all.filter((job) => !isSame(job)).map((job) => boss.updateQueue(job.name, rulesOf(job))))
+}
+
 /** Any constant. The queue's tables are made by whoever starts first; two who make them at once get in each other's way. */
 const startLock = 7_303_015
 
@@ -85,10 +117,11 @@ export async function startQueue(
 ): Promise<PgBoss> {
   const db = { executeSql: (text: string, values?: unknown[]) => database.execute(text, values) }
   const boss = new PgBoss({ ...options, db, schema: 'jobs' })
-  boss.on('error', (error) => log.warn({ reason: error.message }, 'the job queue met an error and goes on'))
+  const trouble = new Trouble(log, { line: 'the job queue met an error and goes on' })
+  boss.on('error', (error) => trouble.met(error))
   await database.oneAtATime(startLock, async () => {
     await boss.start()
-    await Promise.all(all.map((job) => boss.createQueue(job.name)))
+    await makeQueues(boss, all)
   })
   return boss
 }

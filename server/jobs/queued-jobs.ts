@@ -14,7 +14,7 @@ export const queuedJobs = {
   query: `
     select jsonb_strip_nulls(jsonb_build_object('name', name, 'id', id, 'priority', priority, 'startAfter', start_after,
       'singletonKey', singleton_key, 'retryLimit', retry_limit, 'retryDelay', retry_delay, 'retryBackoff', retry_backoff,
-      'retryDelayMax', retry_delay_max, 'expireInSeconds', expire_seconds, 'deadLetter', dead_letter)) || jsonb_build_object('data', data) as job
+      'retryDelayMax', retry_delay_max, 'deadLetter', dead_letter)) || jsonb_build_object('data', data) as job
     from jobs.job
     where state in ('created', 'retry', 'active') and name not like '\\_\\_pgboss%'`,
 }
@@ -61,5 +61,6 @@ async function take(client: Client, name: string): Promise<JobInsert[]> {
     `delete from restored_jobs where ctid = any(array(select ctid from restored_jobs where job->>'name' = $1 limit ${batch})) returning job`,
     [name],
   )
-  return rows.map(({ job: { name: _, ...job } }) => job)
+  // How long one may take is this release's to say; backups of earlier ones have it.
+  return rows.map(({ job: { name: _, expireInSeconds: __, ...job } }) => job)
 }

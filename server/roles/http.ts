@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { areCertificatesOurs } from '../features/certificates/index.ts'
+import { warnOfOpenDoors } from '../features/identity/index.ts'
 import { apiAudiences, createOAuthAuthenticate } from '../features/oauth/index.ts'
 import { createAuthenticatePayer } from '../features/payments/index.ts'
 import { findSiteByHost } from '../features/site-domains/index.ts'
@@ -48,6 +49,7 @@ export async function startHttpRole(
 ): Promise<FastifyInstance> {
   const { database, clock, log, config } = services
   await buildLines(database)
+  warnOfOpenDoors(services)
   const rateLimit = startRateLimit({ database, clock, log, limit: config.RATE_LIMIT_PER_MINUTE })
   const byKey = createAuthenticate({ database, clock, log })
   const byOAuth = createOAuthAuthenticate(services, apiAudiences(config))

@@ -115,7 +115,7 @@ test('a renewed certificate is served at once, and one that is forgotten no more
   await untilRow(app, host, (row) => row.issued_at?.getTime() !== issued_at?.getTime())
   const after = await open(host)
   assert.deepEqual([after.status, after.serial === before.serial], [200, false])
-  await database.transaction((tx) => forgetCertificate(tx, { project_id: project.id, host }))
+  await database.transaction((tx) => forgetCertificate(app.services, tx, { project_id: project.id, host }))
   await assert.rejects(open(host), /handshake failure|alert/i)
 })
 

@@ -1,7 +1,7 @@
 import { startCertificates } from '../features/certificates/index.ts'
 import { startDuePosts, startLookingAfterBroadcasts } from '../features/posts/index.ts'
 import { startFollowingBounces } from '../features/recipients/index.ts'
-import { warnOfReturnTarget } from '../features/senders/index.ts'
+import { warnOfReturnTarget, warnOfSending } from '../features/senders/index.ts'
 import { allJobs } from '../jobs/all-jobs.ts'
 import type { Services } from '../operations/context.ts'
 
@@ -12,6 +12,7 @@ export async function startSchedulerRole(services: Services): Promise<() => Prom
   const broadcasts = startLookingAfterBroadcasts(services)
   const bounces = startFollowingBounces(services)
   const certificates = startCertificates(services)
+  await warnOfSending(services)
   // Nothing waits for it: name servers may.
   void warnOfReturnTarget(services)
   // The queue itself is stopped by whoever started it.

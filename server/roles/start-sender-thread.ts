@@ -2,7 +2,9 @@ import { url as inspectorUrl } from 'node:inspector'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '../base/log.ts'
+import { inOne } from '../base/trouble.ts'
 import { onWake, wake } from '../base/wake.ts'
+import { addCounts } from '../metrics/counters.ts'
 import { beatEveryMs, Pulse } from './pulse.ts'
 import type { FromSenderThread, SenderThreadData, ToSenderThread } from './sender-thread.ts'
 
@@ -91,10 +93,15 @@ function runThread(data: SenderThreadData, log: Log): Thread {
   // Who starts it again hears of it by `ended`.
   started.promise.catch(() => {})
   const pulse = new Pulse()
+  let itsTrouble: string | null = null
   worker.on('message', (what: FromSenderThread) => {
     pulse.beat()
     if (what === 'started') started.resolve()
-    else if (what !== 'beat') wake(what)
+    else if (what === 'events') wake(what)
+    else {
+      itsTrouble = what.trouble
+      addCounts(what.counts)
+    }
   })
   let failure: Error | null = null
   let isOver = false
@@ -120,7 +127,8 @@ function runThread(data: SenderThreadData, log: Log): Thread {
   })
   const trouble = () => {
     if (isOver) return 'mail does not go out just now: the thread that sends it has died and is started again in a moment'
-    return pulse.isQuiet ? 'mail does not go out just now: the thread that sends it does not answer' : null
+    const silence = pulse.isQuiet ? 'mail does not go out just now: the thread that sends it does not answer' : null
+    return inOne([silence, itsTrouble])
   }
   return { tell, started: started.promise, ended: ended.promise, trouble }
 }

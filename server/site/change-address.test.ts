@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../tests/support/posthaste.ts'
 import { newReader, preferencesPath } from '../../tests/support/readers.ts'
+import { recipientsOf, suppressionsOf, type TestRecipient } from '../../tests/support/recipients.ts'
+import { bounceAbout } from '../../tests/support/reports.ts'
 import { assertCounts, queuedMail } from '../../tests/support/subscribers.ts'
 import { until } from '../../tests/support/until.ts'
 import { capturedFor } from '../../tests/support/visitor.ts'
@@ -51,6 +53,33 @@ test('both mailboxes say yes, the old one hears of the end, and all that is know
     (await capturedFor(app, email)).find(({ subject }) => /goes to another address/.test(subject ?? '')),
   )
   assert.ok(!told.text?.includes(to))
+})
+
+test('that the old mailbox was full is not held against the new one', async () => {
+  const reader = await newReader(app)
+  const { project, news, visitor } = reader
+  const post = async () => {
+    const { body } = await project.post(`/lists/${news.id}/posts`, { subject: 'Hello', body_text: 'Hi' })
+    assert.equal((await project.post(`/lists/${news.id}/posts/${body.id}/send`)).status, 202)
+    await until('the post', async () => (await project.get(`/lists/${news.id}/posts/${body.id}`)).body.status === 'sent', {
+      withinMs: 15_000,
+    })
+    return (await recipientsOf(app, project, body.id))[0] as TestRecipient
+  }
+  const softBounce = async ({ tokens, email }: TestRecipient) => {
+    await bounceAbout(app, { token: tokens.return_path, email }, '4.2.2', 'mailbox full')
+    app.clock.advance(dayMs)
+  }
+  const late = await post()
+  for (let day = 0; day < 2; day++) await softBounce(await post())
+  const to = newPerson('fresh')
+  const path = await preferencesPath(app, { project, list: news, subscriber: reader.subscribers[0] as { id: string } })
+  assert.match((await visitor.post(await agree({ ...reader, path }, to))).html, /That is done/)
+  await softBounce(late)
+  for (let day = 0; day < 2; day++) await softBounce(await post())
+  assert.deepEqual([(await reader.statuses())[`News ${to}`], (await project.get('/suppressions')).body], ['active', []])
+  await softBounce(await post())
+  assert.deepEqual(await suppressionsOf(project), [[to, 'soft_bounces']])
 })
 
 test('who has nothing but a mail that was passed on moves nobody: not by the first link, nor by making the second', async () => {

@@ -66,8 +66,9 @@ function addEndpoints(app: FastifyInstance, services: Services, handOver: HandOv
   }
   const forAll: HandOver = (request, reply) => handOver(request, reply.header('access-control-allow-origin', '*'))
   app.get(paths.jwks, asking, forAll)
-  for (const path of [paths.token, paths.revoke, paths.introspect]) app.post(path, forAll)
-  app.post(paths.register, { onRequest: async (request) => refuseTooManyApps(services, request) }, forAll)
+  const config = { isHandedOver: true }
+  for (const path of [paths.token, paths.revoke, paths.introspect]) app.post(path, { config }, forAll)
+  app.post(paths.register, { config, onRequest: async (request) => refuseTooManyApps(services, request) }, forAll)
 }
 
 /** Whoever has many addresses to register from is held by what all together may. */

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { findCertificate } from '../../server/features/certificates/index.ts'
+import { after, test } from 'node:test'
+import { createAcme } from '../../server/acme/index.ts'
+import { ensureAccount } from '../../server/features/certificates/account.ts'
+import { findCertificate, forgetCertificate } from '../../server/features/certificates/index.ts'
 import { order, rowOf, startWithAuthority, untilRow, visit } from '../support/certificates.ts'
+import { peerCertificate } from '../support/peer-certificate.ts'
 import { until } from '../support/until.ts'
 import { startPebble, whyNoPebble } from './pebble.ts'
 
@@ -49,6 +52,29 @@ test('DNS-01: a naked domain is proved by the TXT record that its owner was show
   dns.names[txt.name] = { TXT: [txt.value] }
   app.clock.advance(61_000)
   assert.equal((await issued(host)).status, 200)
+})
+
+test('what was proved, or was to be, is given up when its certificate is forgotten', { skip }, async () => {
+  const { app, dns, target, project, judge, issued } = await start()
+  const { services } = app
+  const acme = createAcme({ directoryUrl: judge.url, ca: peerCertificate, clock: app.clock })
+  after(() => acme.close())
+  const [proved, open] = ['proved.example.com', 'open.example.com']
+  dns.names[proved] = { CNAME: target }
+  await order(app, { project_id: project.id, host: proved, target, challenges: ['http-01'] })
+  await issued(proved)
+  await order(app, { project_id: project.id, host: open, target, challenges: ['dns-01'] })
+  await untilRow(app, open, ({ step }) => step === 'proving')
+  const owner = await ensureAccount(services, acme)
+  for (const [host, before] of [
+    [proved, 'valid'],
+    [open, 'pending'],
+  ] as const) {
+    const url = (await rowOf(app, host)).ordered!.authorization
+    assert.equal((await acme.authorization(owner, url)).status, before)
+    await services.database.transaction((tx) => forgetCertificate(services, tx, { project_id: project.id, host }))
+    await until('it is given up', async () => (await acme.authorization(owner, url)).status === 'deactivated')
+  }
 })
 
 test('half of all nonces are refused, and thirty hosts at once get theirs', { skip }, async () => {

@@ -42,6 +42,10 @@ export interface AcmePeer {
     renewalWindow: { start: Date; end: Date } | null
     /** Whether what was proved for a host counts for its next orders (RFC 8555 section 7.1.3), and whether it can be given up. */
     reuse: 'never' | 'until deactivated' | 'always'
+    /** Whether an order that is open is given again to who orders the same host, as Let's Encrypt does. */
+    reusesPending: boolean
+    /** What happens elsewhere while it takes an order. */
+    whileOrdering: (() => Promise<unknown>) | null
     /** What every check ends with, if they are all to fail. */
     refusal: string | null
     /** What is issued, in place of what was asked for. */
@@ -96,6 +100,8 @@ export async function startAcmePeer({ httpPort, dns }: Place): Promise<AcmePeer>
       caaIdentities: [],
       renewalWindow: null,
       reuse: 'never',
+      reusesPending: false,
+      whileOrdering: null,
       refusal: null,
       issues: null,
       now: () => new Date(),
@@ -163,7 +169,10 @@ export async function startAcmePeer({ httpPort, dns }: Place): Promise<AcmePeer>
       peer.accounts.set(account, header.jwk!)
       return { status: isNew ? 201 : 200, headers: { location: `${base}/account/${account}` }, body: { status: 'valid' } }
     }
-    if (kind === 'new order') return newOrder(payload)
+    if (kind === 'new order') {
+      await peer.settings.whileOrdering?.()
+      return newOrder(payload)
+    }
     const order = peer.orders.find((one) => one.id === id) ?? refuse(404, 'malformed', 'No such order')
     if (kind === 'challenge') return beginCheck(order, url, peer.accounts.get(account)!)
     if (kind === 'authorization' && payload?.status === 'deactivated') deactivate(order)
@@ -176,7 +185,9 @@ export async function startAcmePeer({ httpPort, dns }: Place): Promise<AcmePeer>
 
   const newOrder = (payload: { identifiers?: { value: string }[]; replaces?: string }): Told => {
     const host = payload.identifiers?.[0]?.value ?? ''
-    const { now, orderMs } = peer.settings
+    const { now, orderMs, reusesPending } = peer.settings
+    const open = peer.orders.findLast((one) => one.host === host && one.proof === 'pending' && one.expires > now())
+    if (reusesPending && open) return { status: 201, headers: { location: `${base}/order/${open.id}` }, body: orderBody(open) }
     const expires = new Date(now().getTime() + orderMs)
     const [id, token] = [randomBytes(8).toString('hex'), randomBytes(32).toString('base64url')]
     const order: AcmeOrder = {
@@ -206,9 +217,10 @@ export async function startAcmePeer({ httpPort, dns }: Place): Promise<AcmePeer>
   })
 
   /** Those of one host are one authorisation where they are used again. */
-  const deactivate = ({ host }: AcmeOrder) => {
+  const deactivate = (asked: AcmeOrder) => {
     if (peer.settings.reuse === 'always') refuse(400, 'malformed', 'An authorisation cannot be deactivated')
-    for (const order of peer.orders.filter((one) => one.host === host && one.proof === 'valid')) {
+    const isSame = (one: AcmeOrder) => one.host === asked.host && one.proof === 'valid'
+    for (const order of peer.orders.filter((one) => isSame(one) || (one === asked && one.proof === 'pending'))) {
       order.proof = 'deactivated'
       if (order.status !== 'valid') order.status = 'invalid'
     }

@@ -81,8 +81,8 @@ export async function startWithAuthority(
   return { app, judge, acme: judge, dns, httpsPort, target }
 }
 
-export const order = ({ services: { database } }: TestApp, wanted: WantedCertificate): Promise<void> =>
-  database.transaction((tx) => orderCertificate(tx, wanted))
+export const order = ({ services }: TestApp, wanted: WantedCertificate): Promise<void> =>
+  services.database.transaction((tx) => orderCertificate(services, tx, wanted))
 
 export const rowOf = async ({ services: { database } }: TestApp, host: string): Promise<CertificateRow> =>
   (await database.first<CertificateRow>`select * from certificates where host = ${host}`)!

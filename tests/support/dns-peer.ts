@@ -94,7 +94,7 @@ function answerTo(query: Buffer, { names, asked }: DnsPeer, by: 'udp' | 'tcp'): 
   const number = query.readUInt16BE(end)
   const type = number === cname ? 'CNAME' : (Object.keys(types) as RecordType[]).find((known) => types[known] === number)
   asked.push(`${type ?? number} ${name.toLowerCase()}`)
-  const known = names[name.toLowerCase()]
+  const known = nameIn(names, name)
   if (known?.fails === 'silence') return null
   const isCut = known?.isLong === true && by === 'udp'
   const records = type && !isCut && !known?.fails ? recordsOf(names, name, type) : []
@@ -110,6 +110,10 @@ function answerTo(query: Buffer, { names, asked }: DnsPeer, by: 'udp' | 'tcp'): 
   return Buffer.concat([header, ...(repeats === 'nothing' ? [] : question), ...records])
 }
 
+/** A name that is not there itself may be there as `*.example.test` (RFC 4592). */
+const nameIn = (names: DnsPeer['names'], name: string): DnsName | undefined =>
+  names[name.toLowerCase()] ?? names[name.toLowerCase().replace(/^[^.]+/, '*')]
+
 function nameAt(bytes: Buffer, start: number): { name: string; end: number } {
   const labels: string[] = []
   let at = start
@@ -122,7 +126,7 @@ function nameAt(bytes: Buffer, start: number): { name: string; end: number } {
 }
 
 function recordsOf(names: DnsPeer['names'], name: string, type: RecordType | 'CNAME'): Buffer[] {
-  const known = names[name.toLowerCase()]
+  const known = nameIn(names, name)
   const place = { name, ttl: known?.ttl ?? 60 }
   if (known?.CNAME) {
     const alias = recordOf(place, cname, nameBytes(known.CNAME))

@@ -3,6 +3,7 @@ import { fileMessages, type InboundMail } from '../../server/features/filing/ind
 import { packMail } from '../../server/mail/inbound/packed-mail.ts'
 import { parseMail } from '../../server/mail/inbound/parse-mail.ts'
 import type { Verdicts } from '../../server/mail/inbound/parsed-mail.ts'
+import { isWorthALook, readBackchannel } from '../../server/mail/reports/read-backchannel.ts'
 import type { TestApp } from './posthaste.ts'
 import type { TestProject } from './project.ts'
 import { greetedSmtp } from './smtp-client.ts'
@@ -79,7 +80,9 @@ export async function accept(
   await services.database.run`
     insert into inbound_spool (id, received_at, peer, envelope_from, recipients, raw, next_attempt_at)
     values (${message.id}, ${message.received_at}, '{}', ${envelope_from}, ${recipients}, ${bytes}, now() + interval '1 year')`
-  return { message, parsed: packMail(await parseMail(bytes)), verdicts: verdicts ?? verdictsOf() }
+  const parsed = await parseMail(bytes)
+  const backchannel = isWorthALook(parsed, message) ? await readBackchannel(bytes) : null
+  return { message, parsed: packMail(parsed), verdicts: verdicts ?? verdictsOf(), backchannel }
 }
 
 /** Accepts and files it, with verdicts that are the test's. */

@@ -1,4 +1,5 @@
 import { type Applied, applyBackchannelMail } from '../../server/features/recipients/index.ts'
+import { readBackchannel } from '../../server/mail/reports/read-backchannel.ts'
 import type { TestApp } from './posthaste.ts'
 
 /** A mail of ours, by the token in its return path. */
@@ -12,7 +13,7 @@ export const bounceAbout = (app: TestApp, about: About, status = '5.1.1', says =
   refusalAbout(app, about, { status, answer: `550 ${status} ${says}` })
 
 /** The same, with all that the other server said, in one line or several. */
-export const refusalAbout = (
+export const refusalAbout = async (
   { services, config }: TestApp,
   { token, email }: About,
   { status, answer }: { status: string; answer: string },
@@ -20,22 +21,24 @@ export const refusalAbout = (
   applyBackchannelMail(services, {
     envelope_to: `b+${token}@${config.MAIL_DOMAIN}`,
     envelope_from: '',
-    raw: reportOf('delivery-status', [
-      'Reporting-MTA: dns; mx.example.org',
-      '',
-      `Final-Recipient: rfc822; ${email}`,
-      'Action: failed',
-      `Status: ${status}`,
-      `Diagnostic-Code: smtp; ${answer.replaceAll('\r\n', '\r\n    ')}`,
-    ]),
+    content: await readBackchannel(
+      reportOf('delivery-status', [
+        'Reporting-MTA: dns; mx.example.org',
+        '',
+        `Final-Recipient: rfc822; ${email}`,
+        'Action: failed',
+        `Status: ${status}`,
+        `Diagnostic-Code: smtp; ${answer.replaceAll('\r\n', '\r\n    ')}`,
+      ]),
+    ),
   })
 
 /** A spam report (RFC 5965) comes to the address for all of them. */
-export const complaintAbout = ({ services, config }: TestApp, { token }: Pick<About, 'token'>): Promise<Applied> =>
+export const complaintAbout = async ({ services, config }: TestApp, { token }: Pick<About, 'token'>): Promise<Applied> =>
   applyBackchannelMail(services, {
     envelope_to: `abuse@${config.MAIL_DOMAIN}`,
     envelope_from: 'feedback@isp.example',
-    raw: complaintReport(`b+${token}@${config.MAIL_DOMAIN}`),
+    content: await readBackchannel(complaintReport(`b+${token}@${config.MAIL_DOMAIN}`)),
   })
 
 /** As an ISP sends it, about a mail with this return path. */

@@ -7,6 +7,8 @@ export type PeerAction =
   | { hang: true }
   /** Waits, then does what it would have done, or what `then` says. */
   | { delayMs: number; then?: PeerAction }
+  /** Waits until this is settled, then does what it would have done. */
+  | { heldUntil: Promise<unknown> }
   /** These bytes and nothing more: no CRLF is added. With `drop` the connection closes after them. */
   | { raw: string; drop?: true }
   /** A reply in these pieces, each a packet of its own. */

@@ -226,6 +226,10 @@ class Session {
       await sleep(action.delayMs)
       action = action.then ?? usual
     }
+    if (typeof action === 'object' && 'heldUntil' in action) {
+      await action.heldUntil
+      action = usual
+    }
     if (typeof action === 'string') {
       // The yes to STARTTLS is the last thing in clear text.
       if (stage === 'atStartTls') this.#write(action)

@@ -23,6 +23,8 @@ const Header = z.object({
   secret_fingerprint: z.string().nullable(),
   /** Only a key that Posthaste made itself and keeps beside the data; one that comes from the environment stays there. */
   secret_key: z.string().nullable(),
+  /** What was in the blob store, and so is not in the file; unknown in backups of releases before 0.6. */
+  raw_messages: z.object({ messages: z.int(), bytes: z.number() }).optional(),
 })
 export type Header = z.output<typeof Header>
 

@@ -12,7 +12,7 @@ import { forLongWork } from './session.ts'
 interface BackupOptions {
   connection: ConnectionSettings
   output: Writable
-  about: Pick<Header, 'app_version' | 'secret_fingerprint' | 'secret_key'>
+  about: Pick<Header, 'app_version' | 'secret_fingerprint' | 'secret_key' | 'raw_messages'>
   /** What the job queue holds: a query of one JSON column, left out when the queue's table does not exist. */
   jobs: { table: string; query: string }
   onProgress?: (state: { bytes: number; of: number }) => void

@@ -11,6 +11,8 @@ export interface Lessee {
   now: Date
   /** Whoever has not renewed a claim for so long is dead. */
   lease_ms: number
+  /** Whether it also takes what others claimed whose leases have run out: not while those may have been unable to renew them. */
+  takes_over: boolean
 }
 
 /**
@@ -18,8 +20,8 @@ export interface Lessee {
  * matter of the sender's own clock, or of the database's if that one is ahead.
  */
 const leaseEnd = ({ lease_ms }: Lessee) => sql`now() + ${lease_ms}::integer * interval '1 millisecond'`
-const isDue = ({ now }: Lessee) =>
-  sql`next_attempt_at <= greatest(now(), ${now}::timestamptz) and (status = 'queued' or next_attempt_at <= now())`
+const isDue = ({ now, takes_over }: Lessee) =>
+  sql`next_attempt_at <= greatest(now(), ${now}::timestamptz) and (status = 'queued' ${takes_over ? sql`or next_attempt_at <= now()` : nothing})`
 
 export interface OpenBroadcast {
   project_id: ProjectId
@@ -60,17 +62,26 @@ export interface Claim {
   taken: number
 }
 
+/** Whether somebody still gets their copy, or why not. */
+type Standing = 'wanted' | 'gone' | 'paused'
+const unwanted: Record<Exclude<Standing, 'wanted'>, string> = {
+  gone: 'They left the list or were suppressed before this was sent',
+  paused: 'They asked for a pause before this was sent',
+}
+
 /**
- * Takes what is due, and what somebody took and never settled. Whoever has left the list or was suppressed since send was pressed gets
- * nothing: their part of the ledger says why.
+ * Takes what is due, and what somebody took and never settled. Whoever has left the list, was suppressed or pauses since send was pressed
+ * gets nothing: their part of the ledger says why.
  */
 export async function claimDeliveries(warmUps: WarmUps, broadcast: OpenBroadcast, lessee: Lessee, limit: number): Promise<Claim> {
   const claimed = await warmUps.within({ ...broadcast, now: lessee.now, limit }, async (db, limits): Promise<Claim> => {
     const tried = limits.isRetryOnly ? await findTried(db, broadcast, lessee, limits.limit) : null
     const rows = tried?.length === 0 ? [] : await claim(db, broadcast, lessee, { limit: limits.limit, among: tried?.map(({ id }) => id) })
-    const unwanted = rows.filter(({ is_wanted }) => !is_wanted).map(({ id }) => id)
-    if (unwanted.length > 0) await withdraw(db, broadcast, lessee, unwanted)
-    return { wanted: rows.filter(({ is_wanted }) => is_wanted), taken: rows.length }
+    for (const why of ['gone', 'paused'] as const) {
+      const ids = rows.filter(({ standing }) => standing === why).map(({ id }) => id)
+      if (ids.length > 0) await withdraw(db, broadcast, lessee, { ids, reason: unwanted[why] })
+    }
+    return { wanted: rows.filter(({ standing }) => standing === 'wanted'), taken: rows.length }
   })
   return claimed ?? { wanted: [], taken: 0 }
 }
@@ -79,11 +90,14 @@ export async function claimDeliveries(warmUps: WarmUps, broadcast: OpenBroadcast
  * Suppressions are kept by a hash of project and address: `addressHash` in features/suppressions makes the same. The list is no condition of the
  * search, for which PostgreSQL would take an index by lists, and search it once for each status: a sixth of a claim.
  */
-const isWanted = (list_id: ListId) => sql`coalesce((
-  select s.list_id = ${list_id} and s.status = 'active' and not exists (
-    select 1 from suppressions x
-    where x.project_id = s.project_id and x.address_hash = sha256(convert_to(s.project_id::text || ':' || s.email_key, 'UTF8')))
-  from subscribers s where s.project_id = d.project_id and s.id = d.subscriber_id), false)`
+const standingOf = (list_id: ListId, { now }: Lessee) => sql`coalesce((
+  select case
+    when s.list_id <> ${list_id} or s.status <> 'active' or exists (
+      select 1 from suppressions x
+      where x.project_id = s.project_id and x.address_hash = sha256(convert_to(s.project_id::text || ':' || s.email_key, 'UTF8'))) then 'gone'
+    when s.paused_until > ${now} then 'paused'
+    else 'wanted' end
+  from subscribers s where s.project_id = d.project_id and s.id = d.subscriber_id), 'gone')`
 
 /** Through indexes of the few that were put off and that are in hand: by time alone, all that waits for its first try would be passed by. */
 const findTried = (db: Queryable, { project_id, id }: OpenBroadcast, { now }: Lessee, limit: number) => db.many<{ id: DeliveryId }>`
@@ -101,7 +115,7 @@ const claim = (
   { project_id, id, list_id, uses_contact }: OpenBroadcast,
   lessee: Lessee,
   { limit, among }: { limit: number; among: DeliveryId[] | undefined },
-) => db.many<Claimed & { is_wanted: boolean }>`
+) => db.many<Claimed & { standing: Standing }>`
   update deliveries d set status = 'sending', attempts = d.attempts + 1, lease_owner = ${lessee.node_id},
     next_attempt_at = ${leaseEnd(lessee)}
   from (
@@ -111,11 +125,16 @@ const claim = (
     order by next_attempt_at limit ${limit} for update skip locked
   ) due
   where d.project_id = due.project_id and d.id = due.id
-  returning d.project_id, d.id, d.broadcast_id, d.contact_id, d.email, d.name, d.attempts, ${isWanted(list_id)} as is_wanted ${uses_contact ? contactOf : nothing}`
+  returning d.project_id, d.id, d.broadcast_id, d.contact_id, d.email, d.name, d.attempts, ${standingOf(list_id, lessee)} as standing ${uses_contact ? contactOf : nothing}`
 
-const withdraw = (db: Queryable, { project_id, id }: OpenBroadcast, { node_id, now }: Lessee, ids: string[]) => db.run`
+const withdraw = (
+  db: Queryable,
+  { project_id, id }: OpenBroadcast,
+  { node_id, now }: Lessee,
+  { ids, reason }: { ids: DeliveryId[]; reason: string },
+) => db.run`
   with withdrawn as (
-    update deliveries set status = 'failed', smtp_code = null, enhanced_code = null, reason = 'They left the list or were suppressed before this was sent',
+    update deliveries set status = 'failed', smtp_code = null, enhanced_code = null, reason = ${reason},
       lease_owner = null, settled_at = ${now}
     where project_id = ${project_id} and id = any(${ids}::uuid[]) and status = 'sending' and lease_owner = ${node_id}
     returning 1)

@@ -66,14 +66,14 @@ const insertDeliveries = (tx: Transaction, { project_id, id }: BroadcastRow, peo
 interface Failed {
   id: DeliveryId
   subscriber_id: SubscriberId
-  is_subscribed: boolean
+  is_wanted: boolean
 }
 
-/** What fails once more meanwhile lies behind: each is queued again once. Who has left since stays as they are. */
+/** What fails once more meanwhile lies behind: each is queued again once. Who has left since, or pauses, stays as they are. */
 async function queueAgain(tx: Transaction, broadcast: BroadcastRow): Promise<void> {
   const { project_id, id, retry_left } = broadcast
   const page = await nextFailed(tx, broadcast)
-  const again = page.filter(({ is_subscribed }) => is_subscribed).slice(0, retry_left)
+  const again = page.filter(({ is_wanted }) => is_wanted).slice(0, retry_left)
   const isLast = page.length < chunk || again.length === retry_left
   await tx.run`
     update deliveries set status = 'queued', attempts = 0, bounce_class = null, next_attempt_at = least(now(), ${tx.now}::timestamptz), settled_at = null
@@ -87,7 +87,8 @@ async function queueAgain(tx: Transaction, broadcast: BroadcastRow): Promise<voi
 /** Each looked up by its whole key: a join would be planned by statistics that a list which was imported a minute ago does not have. */
 const nextFailed = (tx: Transaction, { project_id, list_id, id, expanded_to }: BroadcastRow) => tx.many<Failed>`
   select d.id, d.subscriber_id, coalesce((
-    select s.status = 'active' from subscribers s where s.project_id = ${project_id} and s.list_id = ${list_id} and s.id = d.subscriber_id), false) as is_subscribed
+    select s.status = 'active' and (s.paused_until is null or s.paused_until <= ${tx.now})
+    from subscribers s where s.project_id = ${project_id} and s.list_id = ${list_id} and s.id = d.subscriber_id), false) as is_wanted
   from deliveries d
   where d.project_id = ${project_id} and d.broadcast_id = ${id} and d.status = 'failed' and d.subscriber_id > ${expanded_to ?? beforeAll}
   order by d.subscriber_id limit ${chunk}`

@@ -4,6 +4,7 @@ import type { Outcome } from '../transports/index.ts'
 import type { Claimed } from './broadcast.ts'
 import { BroadcastGone, type Rendered } from './render.ts'
 import type { BroadcastSender } from './send-broadcasts.ts'
+import { troublesOf } from './troubles.ts'
 
 /** How one message fared. */
 export interface HandedOver {
@@ -28,7 +29,7 @@ export async function handOver(
   } catch (error) {
     if (isConnectionLoss(error)) return 'later'
     if (error instanceof BroadcastGone) return 'gone'
-    tellOnce(sender, delivery, error as Error)
+    troublesOf(log).rendering.met(error, { delivery_id: delivery.id, broadcast_id: delivery.broadcast_id, stack: (error as Error).stack })
     return { outcome: outcomeOfOwnError(error) }
   }
   const { envelope, message, message_id, subject, release, forget } = rendered
@@ -43,22 +44,11 @@ export async function handOver(
     return outcome.kind === 'deferred' && outcome.isUnbegun ? 'unbegun' : { outcome }
   } catch (error) {
     if (isAccepted) return { outcome: { kind: 'delivered', smtp_code: 250, response: 'accepted' }, journalError: error as Error }
-    log.error({ delivery_id: delivery.id, reason: (error as Error).message }, 'a message could not be handed over')
+    troublesOf(log).handingOver.met(error, { delivery_id: delivery.id })
     return { outcome: notHandedOver((error as Error).message) }
   } finally {
     forget()
   }
-}
-
-const toldEveryMs = 60_000
-const told = new WeakMap<BroadcastSender, { message: string; at: number }>()
-
-/** What strikes one message mostly strikes them all: a line a minute, not one for each. */
-function tellOnce(sender: BroadcastSender, { id, broadcast_id }: Claimed, { message, stack }: Error): void {
-  const last = told.get(sender)
-  if (last?.message === message && performance.now() - last.at < toldEveryMs) return
-  told.set(sender, { message, at: performance.now() })
-  sender.log.error({ delivery_id: id, broadcast_id, reason: message, stack }, 'messages of a broadcast cannot be put together')
 }
 
 /** Nobody foresaw it, so it counts as temporary. */

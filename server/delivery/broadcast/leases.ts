@@ -1,4 +1,5 @@
 import { type Moment, momentOf, msSince } from '../../base/clock.ts'
+import { InTouch } from '../../base/in-touch.ts'
 import type { Claimed } from './broadcast.ts'
 import { type Lessee, renewLeases } from './claim.ts'
 import type { BroadcastSender } from './send-broadcasts.ts'
@@ -10,15 +11,22 @@ type Parts = Pick<BroadcastSender, 'database' | 'clock' | 'node' | 'leaseMs'>
 export class Leases {
   readonly #parts: Parts
   readonly #lost = new WeakSet<Delivery>()
+  readonly #inTouch: InTouch
   #renewedAt: Moment | null = null
 
   constructor(parts: Parts) {
     this.#parts = parts
+    this.#inTouch = new InTouch(parts.leaseMs)
   }
 
   lessee(): Lessee {
     const { node, clock, leaseMs } = this.#parts
-    return { node_id: node.id, now: clock.now(), lease_ms: leaseMs }
+    return { node_id: node.id, now: clock.now(), lease_ms: leaseMs, takes_over: this.#inTouch.mayTakeOver }
+  }
+
+  /** A step of this process that asks the database. */
+  inStep<Result>(step: () => Promise<Result>): Promise<Result> {
+    return this.#inTouch.ask(step)
   }
 
   /**

@@ -19,6 +19,7 @@ import { Leases } from './leases.ts'
 import type { SendingNode } from './node.ts'
 import type { Renderer } from './render.ts'
 import { finishBroadcasts, type Settled, settleBatch } from './settle.ts'
+import { troublesOf } from './troubles.ts'
 import { WaitingLine } from './waiting-line.ts'
 
 /**
@@ -67,6 +68,8 @@ class BroadcastStream {
   readonly #places: Places<ProjectId>
   readonly #waiting: WaitingLine
   readonly #outcomes: Settled[] = []
+  /** Those that are being told to the database. */
+  #settling: Settled[] = []
   readonly #sending = new Set<Claimed>()
   /** Claimed, not to be sent from here, and not given back yet. */
   readonly #unbegun: Claimed[] = []
@@ -81,6 +84,7 @@ class BroadcastStream {
   #flushing: Promise<void> = Promise.resolve()
   #isFlushDue = false
   #isJournalBroken = false
+  readonly #troubles: ReturnType<typeof troublesOf>
   #pumpTimer: NodeJS.Timeout | undefined
 
   constructor(sender: BroadcastSender) {
@@ -90,6 +94,7 @@ class BroadcastStream {
     this.#turns = new ClaimTurns({ ...sender, warmUps: this.#warmUps, waiting: this.#waiting })
     this.#leases = new Leases(sender)
     this.#places = new Places(sender.concurrency ?? 128)
+    this.#troubles = troublesOf(sender.log)
   }
 
   rouse(): void {
@@ -103,14 +108,11 @@ class BroadcastStream {
   }
 
   async run(): Promise<void> {
-    const { log, node } = this.#sender
+    const { node } = this.#sender
     const timer = setInterval(() => void this.#flush(), settleEveryMs)
     while (!this.#isStopping) {
       this.#isRoused = false
-      const more = await this.#step().catch((error: unknown) => {
-        log.warn({ reason: (error as Error).message }, 'a step of the broadcast sender failed and is tried again')
-        return false
-      })
+      const more = await this.#troubles.step.around(() => this.#leases.inStep(() => this.#step()), false)
       if (!more) await this.#rest()
     }
     clearTimeout(this.#pumpTimer)
@@ -129,7 +131,7 @@ class BroadcastStream {
         .then(
           () => true,
           (error: Error) => {
-            this.#sender.log.warn({ reason: error.message }, 'what is not sent from here is due when its lease ends')
+            this.#troubles.lettingGo.met(error)
             return false
           },
         )
@@ -168,7 +170,7 @@ class BroadcastStream {
   }
 
   #held(): Pick<Claimed, 'id'>[] {
-    return [...this.#waiting.all(), ...this.#sending, ...this.#outcomes.map(({ delivery }) => delivery)]
+    return [...this.#waiting.all(), ...this.#sending, ...[...this.#settling, ...this.#outcomes].map(({ delivery }) => delivery)]
   }
 
   /** What was claimed of a broadcast that has been paused or aborted since does not go out. */
@@ -259,10 +261,9 @@ class BroadcastStream {
     this.#pump()
   }
 
-  #onJournalError(error: Error): void {
-    if (this.#isJournalBroken) return
+  #onJournalError(error: unknown): void {
     this.#isJournalBroken = true
-    this.#sender.log.error({ reason: error.message }, 'sending stops: what is accepted cannot be noted in DATA_DIR; is the disk full?')
+    this.#troubles.journal.met(error)
   }
 
   /** What is on the way is told to the database all the same; only nothing more leaves. */
@@ -270,33 +271,37 @@ class BroadcastStream {
     if (!this.#isJournalBroken) return true
     try {
       this.#sender.node.journal.check()
-    } catch {
-      // Told once, when it began.
+    } catch (error) {
+      this.#onJournalError(error)
       return false
     }
     this.#isJournalBroken = false
-    this.#sender.log.warn({}, 'the journal can be written again: sending goes on')
+    this.#troubles.journal.over()
     return true
   }
 
   /** One at a time, and at most one that waits for it: more would find only what came in the moment between. */
   #flush(): Promise<void> {
-    const { database, clock, log, node } = this.#sender
+    const { database, clock, node } = this.#sender
     if (this.#isFlushDue) return this.#flushing
     this.#isFlushDue = true
     this.#flushing = this.#flushing.then(async () => {
       this.#isFlushDue = false
       const batch = this.#outcomes.splice(0)
       if (batch.length === 0) return
+      this.#settling = batch
       try {
         await settleBatch(database, node.id, batch, clock.now())
+        this.#settling = []
+        this.#troubles.settling.over()
         node.journal.settled(batch.map(({ delivery }) => delivery.id))
         if (this.#isIdle()) this.rouse()
         this.#sender.breaker.watch(batch)
       } catch (error) {
         // The database is away: what happened is kept, and told when it is back.
         this.#outcomes.unshift(...batch)
-        log.warn({ reason: (error as Error).message, waiting: this.#outcomes.length }, 'outcomes are settled later')
+        this.#settling = []
+        this.#troubles.settling.met(error, { waiting: this.#outcomes.length })
         await sleep(1_000)
       }
     })

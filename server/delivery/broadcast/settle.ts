@@ -155,8 +155,11 @@ interface Over {
   post_id: PostId
 }
 
-/** A broadcast is complete when every delivery has a final status, never because a batch came back empty. */
-const isOver = sql`b.status = 'sending' and b.is_expanded and not exists (
+/**
+ * A broadcast is complete when every delivery has a final status, never because a batch came back empty. So is one that was paused too late to
+ * hold anything back; what the breaker has paused waits until its owner was told.
+ */
+const isOver = sql`b.status in ('sending', 'paused') and b.is_expanded and (b.status = 'sending' or b.tripped is null or b.owner_told_at is not null) and not exists (
   select 1 from deliveries d where d.project_id = b.project_id and d.broadcast_id = b.id and d.status in ('queued', 'sending') offset 0)`
 
 export async function finishBroadcasts(database: Database): Promise<void> {
@@ -174,7 +177,7 @@ const finish = (database: Database, { project_id, id, list_id, post_id }: Over):
   database.transaction(async (tx) => {
     await tx.run`select 1 from posts where project_id = ${project_id} and list_id = ${list_id} and id = ${post_id} for update`
     const finished = await tx.first<{ recipients: number }>`
-      update broadcasts b set status = 'done', finished_at = ${tx.now} where b.project_id = ${project_id} and b.id = ${id} and ${isOver}
+      update broadcasts b set status = 'done', reason = null, finished_at = ${tx.now} where b.project_id = ${project_id} and b.id = ${id} and ${isOver}
       returning b.recipients`
     if (!finished) return
     const post = await tx.first<Omit<SentPost, 'sending' | 'recipients'>>`

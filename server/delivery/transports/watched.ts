@@ -1,31 +1,40 @@
 import type { Log } from '../../base/log.ts'
+import { Trouble } from '../../base/trouble.ts'
+import { countMail } from '../../metrics/counters.ts'
 import type { Outcome, Transport } from './transport.ts'
 
 /** One that fails may be chance; so many in a row are the relay. */
 const closedAfter = 3
 
 /** Nobody answered, or the relay does not know us: it is not about this message. */
-const isClosed = (outcome: Outcome): boolean =>
+const isClosed = (outcome: Outcome): outcome is Extract<Outcome, { kind: 'deferred' }> =>
   outcome.kind === 'deferred' && !outcome.isUnbegun && (outcome.smtp_code === null || Math.floor(outcome.smtp_code / 10) === 53)
 
 /**
- * Tells the log how attempts end, in the other server's words (`LOG_LEVEL=debug`); and, where all mail leaves by one relay, once that it is
- * closed and once that it is open again: who looks there at night should not have to ask each message.
+ * Tells the log how attempts end, in the other server's words (`LOG_LEVEL=debug`); and, where all mail leaves by one relay, that it is closed
+ * and that it is open again: who looks there at night should not have to ask each message.
  */
 export function watched(transport: Transport, log: Log): Transport {
   const isOneRelay = transport.name === 'smtp' || transport.name === 'ses'
+  const closed = new Trouble(log, {
+    line: 'no mail leaves: it is tried again until it does, see OUTBOUND',
+    again: 'mail leaves again',
+    words: 'no mail leaves just now',
+  })
   let failed = 0
   const note = (outcome: Outcome) => {
-    if (!isClosed(outcome)) {
-      if (failed >= closedAfter) log.warn('mail leaves again')
+    if (isClosed(outcome)) {
+      if (++failed >= closedAfter) closed.met(new Error(outcome.reason), { detail: outcome.detail })
+    } else {
       failed = 0
-    } else if (++failed === closedAfter && outcome.kind === 'deferred')
-      log.warn({ reason: outcome.reason, detail: outcome.detail }, 'no mail leaves: it is tried again until it does, see OUTBOUND')
+      closed.over()
+    }
   }
   return {
     name: transport.name,
     async send(envelope, message, about) {
       const outcome = await transport.send(envelope, message, about)
+      countMail(transport.name, outcome)
       if (isOneRelay) note(outcome)
       const { kind, smtp_code } = outcome
       const answer = outcome.kind === 'delivered' ? outcome.response : outcome.detail

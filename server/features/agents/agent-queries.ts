@@ -1,6 +1,7 @@
-import type { MailboxId, ProjectId, UserId } from '../../base/ids.ts'
+import type { BroadcastId, MailboxId, ProjectId, UserId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import { nothing, sql } from '../../database/sql.ts'
+import type { PostHead } from '../posts/post.ts'
 import type { AgentRow } from './agent.ts'
 
 /** An agent with its project and what its keys may do. Whose it is, is part of the key: another human's agent is not found. */
@@ -27,6 +28,17 @@ export const lockAgent = (tx: Transaction, parent_id: UserId, id: UserId) => tx.
 /** Its keys are asked for on every node within half a second, and then they are nobody's. */
 export const setDisabled = (tx: Transaction, id: UserId, isDisabled: boolean) => tx.run`
   update users set disabled_at = case when ${isDisabled}::boolean then coalesce(disabled_at, ${tx.now}) end where id = ${id}`
+
+export const projectsOf = (db: Queryable, user_id: UserId) => db.many<{ id: ProjectId }>`
+  select id from projects where owner_id = ${user_id} and deleted_at is null order by id`
+
+/** The posts of these broadcasts, as events tell of them. Of lists that are deleted nothing is told. */
+export const postsOf = (db: Queryable, project_id: ProjectId, broadcast_ids: BroadcastId[]) => db.many<PostHead>`
+  select p.project_id, p.list_id, p.id, p.subject, p.status, p.source, p.needs_approval, p.scheduled_at, p.sent_at, p.created_at,
+    b.status as broadcast_status, b.recipients
+  from broadcasts b join posts p on p.project_id = b.project_id and p.list_id = b.list_id and p.id = b.post_id and p.broadcast_id = b.id
+  join lists l on l.project_id = p.project_id and l.id = p.list_id and l.deleted_at is null
+  where b.project_id = ${project_id} and b.id = any(${broadcast_ids}::uuid[]) order by p.id`
 
 export const setParent = (tx: Transaction, id: UserId, parent_id: UserId) => tx.run`
   update users set parent_id = ${parent_id} where id = ${id}`

@@ -11,9 +11,10 @@ export interface Move {
   to: ProjectId
 }
 
-/** Those that are deleted go along, so that what they held is erased where it went; they are not answered. */
+/** Those that are deleted go along, so that what they held is erased where it went; they are not answered. Their addresses are kept for the human then. */
 export const moveMailboxes = (tx: Transaction, { from, to }: Move) => tx.many<MailboxRow>`
-  with moved as (update mailboxes set project_id = ${to} where project_id = ${from} returning *)
+  with moved as (update mailboxes set project_id = ${to} where project_id = ${from} returning *),
+  kept as (update retired_addresses set kept_for = ${to} where kept_for = ${from})
   select * from moved where deleted_at is null`
 
 /** A deleted list stays: the job that purges it knows it by its project. */
@@ -92,6 +93,12 @@ export async function joinContacts(tx: Transaction, { from, to }: Move): Promise
   await tx.run`update emails e set contact_id = pair.mine from ${pairs} where e.project_id = ${from} and e.contact_id = pair.theirs`
   await tx.run`
     update contact_group_members m set contact_id = pair.mine from ${pairs} where m.project_id = ${from} and m.contact_id = pair.theirs`
+  await tx.run`
+    with gone as (delete from former_addresses where project_id = ${from} returning *)
+    insert into former_addresses as mine (project_id, email_key, contact_id, email, left_at)
+    select ${to}, gone.email_key, coalesce(pair.mine, gone.contact_id), gone.email, gone.left_at from gone left join ${pairs} on pair.theirs = gone.contact_id
+    on conflict (project_id, email_key) do update set contact_id = excluded.contact_id, email = excluded.email, left_at = excluded.left_at
+    where mine.left_at < excluded.left_at`
   await tx.run`delete from contacts c using ${pairs} where c.project_id = ${from} and c.id = pair.theirs`
   const moved = await tx.run`update contacts set project_id = ${to} where project_id = ${from}`
   await tx.run`delete from project_counters where project_id = ${from}`

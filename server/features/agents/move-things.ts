@@ -60,6 +60,7 @@ export const tablesOfProject: Record<string, 'moves' | 'joins' | 'stays'> = {
   // Both sides may have a row of the same key.
   contacts: 'joins',
   project_counters: 'joins',
+  former_addresses: 'joins',
   contact_groups: 'joins',
   contact_group_members: 'joins',
   suppressions: 'joins',

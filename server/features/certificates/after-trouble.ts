@@ -25,7 +25,8 @@ interface Trouble {
 const noOrder = { step: 'idle', ordered: null, order_key: null } as const satisfies Change
 
 /** Nothing that comes of it would be taken by the authority any more, or it has been of no use for so long that another is better. */
-export const isRunOut = ({ ordered }: CertificateRow, now: Date): boolean => ordered !== null && new Date(ordered.expires_at) <= now
+export const isRunOut = ({ step, ordered }: CertificateRow, now: Date): boolean =>
+  step !== 'idle' && ordered !== null && new Date(ordered.expires_at) <= now
 
 /** Nobody has failed: the owner did not get to it. The next order has another value for the TXT record. */
 export function afterRunOut(row: CertificateRow, now: Date): Change {

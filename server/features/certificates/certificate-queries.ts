@@ -25,9 +25,20 @@ export const upsertCertificate = (tx: Transaction, { project_id, host, target, c
     is distinct from (excluded.project_id, excluded.target, excluded.challenges)`
 
 /** An order that is proved by a TXT record, for somebody else: they were told its value. */
-export const deleteToldOrder = (tx: Transaction, { project_id, host }: CertificateKey) => tx.run`
+export const deleteToldOrder = (tx: Transaction, { project_id, host }: CertificateKey) => tx.many<LeftOrder>`
   delete from certificates
-  where host = ${host} and project_id is distinct from ${project_id} and chain is null and 'dns-01' = any(challenges)`
+  where host = ${host} and project_id is distinct from ${project_id} and chain is null and 'dns-01' = any(challenges)
+  returning host, ordered`
+
+/** What a certificate that is gone leaves at the authority. */
+export type LeftOrder = Pick<CertificateRow, 'host' | 'ordered'>
+
+/** Whether an order that is open, or the certificate that is served, rests on it: somebody has ordered the host again. */
+export const isAuthorizationWanted = async (
+  db: Queryable,
+  { host, authorization }: { host: string; authorization: string },
+): Promise<boolean> =>
+  (await db.first`select 1 from certificates where host = ${host} and ordered->>'authorization' = ${authorization}`) !== null
 
 export const isCertificateOfOther = async (db: Queryable, { project_id, host }: CertificateKey): Promise<boolean> =>
   (await db.first`select 1 from certificates where host = ${host} and project_id is distinct from ${project_id}`) !== null
@@ -73,8 +84,8 @@ export const findProgress = (db: Queryable, host: string) => db.first<Progress>`
 export const findRow = (db: Queryable, { project_id, host }: CertificateKey) => db.first<CertificateRow>`
   select * from certificates where host = ${host} and project_id is not distinct from ${project_id}`
 
-export const deleteCertificate = (tx: Transaction, { project_id, host }: CertificateKey) => tx.run`
-  delete from certificates where host = ${host} and project_id is not distinct from ${project_id}`
+export const deleteCertificate = (tx: Transaction, { project_id, host }: CertificateKey) => tx.many<LeftOrder>`
+  delete from certificates where host = ${host} and project_id is not distinct from ${project_id} returning host, ordered`
 
 export const setDue = (tx: Transaction, { host, due_at }: { host: string; due_at: Date }) => tx.run`
   update certificates set due_at = ${due_at} where host = ${host} and due_at > ${due_at}`
@@ -82,11 +93,14 @@ export const setDue = (tx: Transaction, { host, due_at }: { host: string; due_at
 export const findBound = (db: Queryable, host: string) => db.first<Bound>`
   select begun_at, held_until from certificate_bounds where host = ${host}`
 
-/** Counts an order, whether or not its certificate is still wanted by now. */
+/**
+ * Counts an order, whether or not its certificate is still wanted by now. It is remembered for longer than authorities keep what nobody has proved:
+ * who orders next must know that somebody else may have been told the same value (place-order.ts).
+ */
 export async function noteOrder(db: Database, { host, now }: { host: string; now: Date }): Promise<void> {
   await db.run`delete from certificate_bounds where kept_until <= ${now}`
   await db.run`
-    insert into certificate_bounds (host, begun_at, kept_until) values (${host}, array[${now}::timestamptz], ${now}::timestamptz + interval '1 day')
+    insert into certificate_bounds (host, begun_at, kept_until) values (${host}, array[${now}::timestamptz], ${now}::timestamptz + interval '35 days')
     on conflict (host) do update set
       begun_at = (certificate_bounds.begun_at || excluded.begun_at)[greatest(1, cardinality(certificate_bounds.begun_at) + 2 - ${mostOrdersAnHour}::integer):],
       kept_until = greatest(certificate_bounds.kept_until, excluded.kept_until)`

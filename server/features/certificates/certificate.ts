@@ -24,8 +24,12 @@ export interface OpenOrder {
   dns?: { url: string; value: string }
   /** By which of the two the authority was told to look. */
   asked?: ChallengeKind
-  /** The order before it could be had without a proof, and was given up. */
+  /** The order before it would have shown nothing about whose the host is, and was given up. */
   isAnew?: true
+  /** The TXT value of that order, which others may have been told. */
+  refused?: string
+  /** Its own TXT value others may have been told as well: that the record is there shows nothing. */
+  isShared?: true
   certificate?: string
   /** How often it had to go back to an earlier step. */
   turns?: number
@@ -45,6 +49,7 @@ export interface CertificateRow {
   is_proved: boolean
   step: Step
   step_since: Date
+  /** While it is idle, the one that the certificate came of. */
   ordered: OpenOrder | null
   order_key: Buffer | null
   due_at: Date

@@ -14,7 +14,7 @@ const newHost = () => `again${++count}.example.com`
 const want = (project: typeof first, host: string, challenge: 'dns-01' | 'http-01' = 'dns-01') =>
   order(app, { project_id: project.id, host, target, challenges: [challenge] })
 const forget = (project: typeof first, host: string) =>
-  database.transaction((tx) => forgetCertificate(tx, { project_id: project.id, host }))
+  database.transaction((tx) => forgetCertificate(app.services, tx, { project_id: project.id, host }))
 const view = (project: typeof first, host: string) => findCertificate(database, { project_id: project.id, host })
 const ordersOf = (host: string) => acme.orders.filter((one) => one.host === host)
 const addRecord = async (host: string) => {
@@ -37,6 +37,7 @@ async function newProvedHost(): Promise<string> {
 beforeEach(async () => {
   acme.faults = []
   acme.settings.reuse = 'until deactivated'
+  acme.settings.reusesPending = false
   await database.run`delete from certificates`
 })
 
@@ -151,10 +152,80 @@ test('five orders an hour are the bound for a host, however often its certificat
   assert.deepEqual([waiting.due_at, ordersOf(held).length], [held_until, 0])
   app.clock.advance(2 * hourMs)
   await drive(held, isIssued)
-  app.clock.advance(30 * hourMs)
+  app.clock.advance(36 * 24 * hourMs)
   const last = newHost()
   dns.names[last] = { CNAME: target }
   await want(first, last, 'http-01')
   await drive(last, isIssued)
   assert.deepEqual(await database.many`select host from certificate_bounds`, [{ host: last }])
+})
+
+/** Ordered by the first project, which was told the value of a TXT record, and forgotten there. */
+async function newToldHost(): Promise<{ host: string; told: string }> {
+  const host = newHost()
+  await want(first, host)
+  const { ordered } = await drive(host, ({ step }) => step === 'proving')
+  await forget(first, host)
+  return { host, told: ordered!.dns!.value }
+}
+
+test('a value that one project was told is no proof for another: the order is given up while it is open, and placed again', async () => {
+  acme.settings.reusesPending = true
+  const { host, told } = await newToldHost()
+  // Forgotten in the zone, or put there by whoever was told it.
+  dns.names[`_acme-challenge.${host}`] = { TXT: [told] }
+  app.clock.advance(6 * 24 * hourMs)
+  await want(second, host)
+  const { ordered, begun_at } = await drive(host, ({ step }) => step === 'proving')
+  assert.notEqual(ordered?.dns?.value, told)
+  assert.deepEqual([ordered?.isAnew, ordered?.refused, ordered?.isShared, begun_at.length], [true, told, undefined, 2])
+  assert.deepEqual(
+    ordersOf(host).map(({ proof }) => proof),
+    ['deactivated', 'pending'],
+  )
+  assert.equal((await view(second, host))?.is_proved, false)
+  await addRecord(host)
+  await drive(host, isIssued)
+  assert.equal((await view(second, host))?.is_proved, true)
+})
+
+test('killed between giving up an open order and placing another, the next process orders', async () => {
+  acme.settings.reusesPending = true
+  const { host, told } = await newToldHost()
+  await want(second, host)
+  await drive(host, ({ step }) => step === 'ordered')
+  acme.faults = [{ kind: 'new order', fault: 'drop' }]
+  const { ordered } = await drive(host, ({ step }) => step === 'proving')
+  assert.notEqual(ordered?.dns?.value, told)
+  assert.deepEqual(
+    ordersOf(host).map(({ proof }) => proof),
+    ['deactivated', 'pending'],
+  )
+})
+
+test('where the authority does not let go of an open order, the record that both were told shows nothing', async () => {
+  acme.settings.reusesPending = true
+  const { host, told } = await newToldHost()
+  acme.settings.reuse = 'always'
+  await want(second, host)
+  assert.equal(await addRecord(host), told)
+  await drive(host, isIssued)
+  const seen = await view(second, host)
+  assert.deepEqual([seen?.status, seen?.is_proved, ordersOf(host).length], ['issued', false, 1])
+})
+
+test('the first who orders a host, and whoever orders once more for the same certificate, give nothing up', async () => {
+  acme.settings.reusesPending = true
+  const host = newHost()
+  await want(first, host)
+  await drive(host, ({ step }) => step === 'proving')
+  app.clock.advance(8 * 24 * hourMs)
+  await drive(host, ({ begun_at, step }) => begun_at.length === 2 && step === 'proving')
+  assert.deepEqual(
+    ordersOf(host).map(({ proof }) => proof),
+    ['pending', 'pending'],
+  )
+  await addRecord(host)
+  await drive(host, isIssued)
+  assert.equal((await view(first, host))?.is_proved, true)
 })

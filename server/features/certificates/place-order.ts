@@ -29,7 +29,7 @@ export const waitForBound = ({ row: { host, problem } }: Turn, allowed_at: Date)
 
 type Placed = Pick<CertificateRow, 'ordered' | 'order_key' | 'begun_at'>
 
-export async function placeOrder(turn: Turn, more: Pick<OpenOrder, 'isAnew'> = {}): Promise<Placed> {
+export async function placeOrder(turn: Turn, more: Pick<OpenOrder, 'isAnew' | 'refused'> = {}): Promise<Placed> {
   const { services, row, now } = turn
   const order = await askForOrder(turn)
   // Before anything else: whoever has the certificate forgotten at this moment has ordered it all the same.
@@ -53,25 +53,42 @@ async function askForOrder({ acme, account, row: { host, chain } }: Turn): Promi
   }
 }
 
+type Another = Placed | ({ step: 'idle' } & Pick<CertificateRow, 'due_at' | 'problem' | 'ordered'>)
+
+interface Seen {
+  status: Authorization['status']
+  /** Of the TXT record, while that is still to be proved. */
+  value?: string
+}
+
 /**
- * An authority uses again what our account has proved for a host before (RFC 8555 section 7.1.3), and that may have been another project. Whoever
- * has to show by a TXT record whose the host is gets an order with a proof of its own: the old one is given up, once. Null where there is no need,
- * or no way: then the certificate is issued, and nothing is proved by it.
+ * An authority uses again what our account has proved for a host before, or was about to prove (RFC 8555 section 7.1.3), and that may have been another
+ * project. Whoever has to show by a TXT record whose the host is gets an order with a proof of its own: the old one is given up, once. Null where there
+ * is no need, or no way: then the certificate is issued, and nothing is proved by it.
  */
-export async function orderWithOwnProof(
-  turn: Turn,
-  ordered: OpenOrder,
-  { status }: Pick<Authorization, 'status'>,
-): Promise<Placed | ({ step: 'idle' } & Pick<CertificateRow, 'due_at' | 'problem' | 'ordered'>) | null> {
-  const { row, now } = turn
-  const mustProve = row.chain === null && !row.is_proved && !row.challenges.includes('http-01')
+export async function orderWithOwnProof(turn: Turn, ordered: OpenOrder, { status, value }: Seen): Promise<Another | null> {
   const isOwn = ordered.asked !== undefined || ordered.isAnew === true
-  // Given up already, by somebody who did not live to order again.
+  // Given up already: by somebody who did not live to order again, or for whoever had the host before.
   const isGivenUp = status === 'deactivated'
-  if (!mustProve || isOwn || !(isGivenUp || (status === 'valid' && (await giveUp(turn, ordered))))) return null
+  const isOld = status === 'valid' || (status === 'pending' && (await wasToldBefore(turn)))
+  if (isOwn || !(isGivenUp || (mustProve(turn.row) && isOld && (await giveUp(turn, ordered))))) return null
   const allowed_at = await whenOrderAllowed(turn)
-  if (allowed_at > now) return { step: 'idle', ordered: null, ...waitForBound(turn, allowed_at) }
-  return placeOrder(turn, { isAnew: true })
+  if (allowed_at > turn.now) return { step: 'idle', ordered: null, ...waitForBound(turn, allowed_at) }
+  return placeOrder(turn, { isAnew: true, ...(value === undefined ? {} : { refused: value }) })
+}
+
+const mustProve = ({ chain, is_proved, challenges }: CertificateRow): boolean =>
+  chain === null && !is_proved && !challenges.includes('http-01')
+
+/** Whether the TXT value of an order that is open may be one that somebody else was told, for all that was done about it. */
+export const isShared = async (turn: Turn, ordered: OpenOrder, value: string): Promise<boolean> =>
+  ordered.isAnew === true ? value === ordered.refused : !turn.row.is_proved && (await wasToldBefore(turn))
+
+/** Whether the host was ordered for a certificate that is gone since: all orders count there, and those of this one are known. */
+async function wasToldBefore({ services: { database }, row }: Turn): Promise<boolean> {
+  const own = new Set(row.begun_at.map((at) => at.getTime()))
+  const bound = await findBound(database, row.host)
+  return bound?.begun_at.some((at) => !own.has(at.getTime())) ?? false
 }
 
 /** False for an authority that does not let go of it. */

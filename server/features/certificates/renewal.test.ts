@@ -3,6 +3,7 @@ import { beforeEach, test } from 'node:test'
 import { isIssued, order, rowOf, startDriven } from '../../../tests/support/certificates.ts'
 import { renewalId } from '../../acme/index.ts'
 import { nextLook, renewalTime, renewalTimeWithin, warningsDue } from './certificate.ts'
+import { warnOfExpiry } from './warn-of-expiry.ts'
 
 const { app, acme, dns, target, node, drive } = await startDriven()
 const { database, clock } = app.services
@@ -45,6 +46,20 @@ test('a window of the authority counts, is chosen from once, and never leads too
   const past = { start: new Date(-2 * dayMs), end: new Date(-dayMs) }
   assert.equal(renewalTimeWithin(past, row, 0.5).getTime(), dayMs)
   assert.equal(renewalTimeWithin(past, { ...row, not_after: new Date(1.5 * dayMs) }, 0.5).getTime(), dayMs / 2)
+})
+
+test('an owner of many domains is warned of each, on the same day', async () => {
+  const row = {
+    ...(await rowOf(app, await issued())),
+    warnings: 0,
+    not_before: new Date(0),
+    not_after: new Date(clock.now().getTime() + dayMs),
+  }
+  const hosts = Array.from({ length: 30 }, (_, n) => `many${n}.example.com`)
+  await database.transaction(async (tx) => {
+    for (const host of hosts) assert.equal(await warnOfExpiry(app.services, tx, { ...row, host }), 2)
+  })
+  for (const host of hosts) assert.equal((await toldOf(host)).length, 1, host)
 })
 
 test('warnings are due when a sixth, and when a thirtieth of its life is left', () => {

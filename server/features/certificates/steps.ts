@@ -25,7 +25,7 @@ import {
   type Step,
 } from './certificate.ts'
 import { caaProblem } from './check-caa.ts'
-import { orderWithOwnProof, placeOrder, type Turn, waitForBound, whenOrderAllowed } from './place-order.ts'
+import { isShared, orderWithOwnProof, placeOrder, type Turn, waitForBound, whenOrderAllowed } from './place-order.ts'
 import { hasChallengeRecord, leadsHere, type Readiness } from './proof.ts'
 import { isDeserted } from './subdomains.ts'
 
@@ -93,22 +93,24 @@ async function readChallenges(turn: Turn): Promise<Change> {
   const ordered = orderOf(row)
   const owner = await account()
   const authorization = await acme.authorization(owner, ordered.authorization)
-  if (authorization.status !== 'pending') {
-    const another = await orderWithOwnProof(turn, ordered, authorization)
-    return another ? { ...at('ordered', now), ...another } : afterAuthorization(turn, authorization)
-  }
+  const { status } = authorization
   const offered = (kind: string) => authorization.challenges.find(({ type, token }) => type === kind && token !== undefined)
   const http = row.challenges.includes('http-01') ? offered('http-01') : undefined
   const dns = row.challenges.includes('dns-01') ? offered('dns-01') : undefined
-  if (!http && !dns) throw new OrderFailed(`The certificate authority does not offer ${row.challenges.join(' or ')} for ${row.host}.`)
   const authorize = (token = '') => keyAuthorization(owner.key, token)
+  const value = status === 'pending' && dns?.token ? dnsChallengeValue(authorize(dns.token)) : undefined
+  const another = await orderWithOwnProof(turn, ordered, { status, ...(value === undefined ? {} : { value }) })
+  if (another) return { ...at('ordered', now), ...another }
+  if (status !== 'pending') return afterAuthorization(turn, authorization)
+  if (!http && !dns) throw new OrderFailed(`The certificate authority does not offer ${row.challenges.join(' or ')} for ${row.host}.`)
   return {
     ...at('proving', now),
     ordered: {
       ...ordered,
       expires_at: earlier(new Date(ordered.expires_at), authorization.expires ?? new Date(ordered.expires_at)).toISOString(),
       ...(http?.token ? { http: { url: http.url, token: http.token } } : {}),
-      ...(dns?.token ? { dns: { url: dns.url, value: dnsChallengeValue(authorize(dns.token)) } } : {}),
+      ...(dns && value !== undefined ? { dns: { url: dns.url, value } } : {}),
+      ...(value !== undefined && (await isShared(turn, ordered, value)) ? { isShared: true } : {}),
     },
     ...(http?.token ? { challenge: { token: http.token, key_authorization: authorize(http.token) } } : {}),
   }
@@ -144,10 +146,11 @@ async function lookAtAuthorization(turn: Turn): Promise<Change> {
   const ordered = orderOf(row)
   const authorization = await acme.authorization(await account(), ordered.authorization)
   const change = afterAuthorization(turn, authorization)
-  // It was open when we answered it: what made it valid is the record that this project was told.
+  // It was open when we answered it: what made it valid is the record that this project was told, and no other.
   const isProved =
     authorization.status === 'valid' &&
     ordered.asked === 'dns-01' &&
+    ordered.isShared !== true &&
     authorization.challenges.some(({ type, status }) => type === 'dns-01' && status === 'valid')
   return isProved ? { ...change, is_proved: true } : change
 }
@@ -210,7 +213,6 @@ async function download(turn: Turn): Promise<Change> {
     renew_at,
     // A sign of life comes from askWhenToRenew once a day.
     due_at: earlier(renew_at, laterBy(now, renewalLookMs.least)),
-    ordered: null,
     order_key: null,
     failures: 0,
     failed_at: [],

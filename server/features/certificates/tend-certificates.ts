@@ -1,24 +1,28 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Acme, type AcmeAccount, createAcme } from '../../acme/index.ts'
-import type { Config } from '../../base/config.ts'
-import { OperatorError, reasonOf } from '../../base/errors.ts'
+import type { Acme, AcmeAccount } from '../../acme/index.ts'
+import { reasonOf } from '../../base/errors.ts'
 import { type Loop, startLoop } from '../../base/loop.ts'
 import { wake } from '../../base/wake.ts'
+import type { Transaction } from '../../database/database.ts'
 import type { Services } from '../../operations/context.ts'
 import { ensureAccount } from './account.ts'
 import { afterError, afterRunOut, isRunOut } from './after-trouble.ts'
+import { areCertificatesOurs, openAuthority } from './authority.ts'
 import type { CertificateRow } from './certificate.ts'
-import { claimDue, deleteCertificate, deleteChallenges, insertChallenge, releaseTurn, saveTurn } from './certificate-queries.ts'
+import {
+  claimDue,
+  deleteCertificate,
+  deleteChallenges,
+  findProgress,
+  insertChallenge,
+  releaseTurn,
+  saveTurn,
+} from './certificate-queries.ts'
+import { leaveOrders } from './give-up.ts'
 import { keepOwnHosts } from './own-hosts.ts'
 import { type Change, steps } from './steps.ts'
 import { warnOfExpiry } from './warn-of-expiry.ts'
-
-const letsEncrypt = 'https://acme-v02.api.letsencrypt.org/directory'
-
-/** Whether this installation does TLS itself; behind a proxy it does not, and orders nothing. */
-export const areCertificatesOurs = ({ HTTPS_PORT }: Pick<Config, 'HTTPS_PORT'>): boolean => HTTPS_PORT !== null
 
 const lookEveryMs = 1_000
 /** So many orders are worked at by one process. One whose name servers are slow holds up no other. */
@@ -28,10 +32,9 @@ const leaseSeconds = 180
 
 /** Orders certificates and renews them, a step at a time. Null when a proxy does TLS. */
 export function startCertificates(services: Services): Loop | null {
-  const { config, clock, log } = services
+  const { config, log } = services
   if (!areCertificatesOurs(config)) return null
-  const acme = createAcme({ directoryUrl: config.ACME_DIRECTORY_URL ?? letsEncrypt, ca: readRoot(config.ACME_CA_FILE), clock })
-  const tending = createTending(services, acme)
+  const tending = createTending(services, openAuthority(services))
   let hasOwnHosts = false
   const loop = startLoop({
     name: 'certificates',
@@ -50,15 +53,6 @@ export function startCertificates(services: Services): Loop | null {
       await loop.stop()
       await tending.settled()
     },
-  }
-}
-
-function readRoot(file: string | null): string | null {
-  if (file === null) return null
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new OperatorError(`ACME_CA_FILE cannot be read: ${reasonOf(error)}.`, { cause: error })
   }
 }
 
@@ -138,13 +132,18 @@ async function settle(services: Services, { row, change, owner }: Taken): Promis
   const { challenge, isUnwanted, ...changed } = change
   const after: CertificateRow = { ...row, ...changed }
   await services.database.transaction(async (tx) => {
-    if (isUnwanted) return void (await deleteCertificate(tx, row))
+    if (isUnwanted) return leaveOrders(services, tx, await deleteCertificate(tx, row))
     const warnings = await warnOfExpiry(services, tx, after)
-    if (!(await saveTurn(tx, { ...after, warnings }, owner))) return
+    if (!(await saveTurn(tx, { ...after, warnings }, owner))) return leaveLost(services, tx, after)
     if (challenge) await insertChallenge(tx, { ...challenge, host: row.host })
     else if (!['proving', 'checking'].includes(after.step)) await deleteChallenges(tx, row.host)
     if (after.issued_at === row.issued_at) return
     services.log.info({ host: row.host, not_after: after.not_after }, 'a certificate was issued')
     tx.afterCommit(() => wake('certificates', row.host))
   })
+}
+
+/** Somebody had the certificate forgotten during the step, and could not know of what that was ordering. */
+async function leaveLost(services: Services, tx: Transaction, { host, ordered }: CertificateRow): Promise<void> {
+  if (!(await findProgress(tx, host))) await leaveOrders(services, tx, [{ host, ordered }])
 }

@@ -21,6 +21,8 @@ export interface Finding {
   state: 'found' | 'missing' | 'wrong' | 'conflict' | 'unknown'
   /** What is wrong and what to do about it, in whole sentences; null where nothing is. */
   problem: string | null
+  /** Name and value that were looked for, of a record that may be another one by now. */
+  about?: string
 }
 
 /** By the record's key. */

@@ -39,3 +39,4 @@ export {
   noMisses,
   since,
 } from './pace.ts'
+export { hintsOfMemory, isRightFirstHand } from './seen-elsewhere.ts'

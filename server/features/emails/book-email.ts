@@ -51,13 +51,13 @@ export async function bookOnce(context: Context, { operation, draft, key }: Book
   const standing = begun?.reservation_id ?? null
   if (standing)
     return { email: await database.transaction((tx) => upsertEmail(tx, { ...mail, reservation_id: standing })), receipt: key.receipt }
-  const booked = key.begun === null ? await bookTogether(context, mail) : null
+  const booked = key.begun === null ? await bookTogether(context, mail, key) : null
   if (booked) return { email: booked, receipt: null }
   const { result: email, receipt } = await bookEmails(
     context,
     { operation, target: draft.mailbox.address, count: 1 },
     async (tx, reservation_id) => {
-      await rememberBegun(tx, context, id)
+      await rememberBegun(tx, key, id)
       return upsertEmail(tx, { ...mail, reservation_id })
     },
   )
@@ -89,18 +89,20 @@ const domainOf = (address: string): string => address.slice(address.lastIndexOf(
 const mostLetters = 50_000
 
 /** Null when it has to be booked alone: there may be no room, or somebody else's allowance counts. Then nothing has changed. */
-async function bookTogether(context: Context, mail: UnbookedEmail): Promise<EmailRow | null> {
+async function bookTogether(context: Context, mail: UnbookedEmail, key: HeldKey): Promise<EmailRow | null> {
   const letters = (mail.text_body?.length ?? 0) + (mail.html_body?.length ?? 0)
   if (!context.trail || letters > mostLetters || !isForPlanAlone(context)) return null
   return bookWithOthers(context.trail.database)({
     context: { ...context, trail: context.trail },
     mail: { ...mail, reservation_id: newId() },
+    key,
   })
 }
 
 interface Asking {
   context: Context & { trail: AuditTrail }
   mail: BookedEmail
+  key: HeldKey
 }
 
 class NoRoom extends Error {}
@@ -122,12 +124,12 @@ const bookWithOthers = oneForEach((database: Database) =>
 
 function bookAll(database: Database, asking: Asking[]): Promise<EmailRow[]> {
   const [{ context }] = asking as [Asking] // there is no batch of none
-  const keyed = asking.filter((one) => one.context.request.idempotency_key !== null)
+  const keyed = asking.filter(({ key }) => key.held !== null)
   const book = async (tx: Transaction) => {
     if (keyed.length > 0)
       await rememberEachBegun(
         tx,
-        keyed.map((one) => ({ context: one.context, result_id: one.mail.id })),
+        keyed.map(({ key, mail }) => ({ key, result_id: mail.id })),
       )
     // Last: other processes wait for the month's row, too.
     const emails = await insertWithinPlan(context, tx, {

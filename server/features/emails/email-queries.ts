@@ -45,6 +45,14 @@ export const settleFailed = (tx: Transaction, failed: Failed) => tx.run`
     text_body = case when ${failed.keepsBody}::boolean then text_body end, html_body = case when ${failed.keepsBody}::boolean then html_body end
   where project_id = ${failed.project_id} and id = ${failed.id} and status not in ('bounced', 'complained')`
 
+/** Whether it has not been settled as taken; until the end of the transaction nobody else does so. What settles gives it a place. */
+export const lockUnsettled = async (tx: Transaction, { project_id, id }: Pick<EmailRow, 'project_id' | 'id'>): Promise<boolean> => {
+  const email = await tx.first<{ is_settled: boolean }>`
+    select position is not null or status not in ('sending', 'failed', 'bounced', 'complained') as is_settled
+    from emails where project_id = ${project_id} and id = ${id} for update`
+  return email?.is_settled === false
+}
+
 /** The mail that this one answers, when it came in to the same mailbox. What was archived stays there. */
 export const markParentReplied = (tx: Transaction, project_id: ProjectId, { mailbox_id, in_reply_to }: EmailRow) => tx.run`
   update emails set status = 'replied', updated_at = ${tx.now}

@@ -8,7 +8,8 @@ import type { MailboxRow } from '../mailboxes/index.ts'
 import { bookOnce, type Draft } from './book-email.ts'
 import type { EmailRow } from './email.ts'
 import { findEmail, findHindrances, hasOnlyFailed } from './email-queries.ts'
-import { settleSent, settleUnsent } from './settle-email.ts'
+import { keepOpen, writesOf } from './open-sends.ts'
+import { asTaken, settleSent, settleSentAgain, settleUnsent } from './settle-email.ts'
 import { threadHeaders } from './threading.ts'
 
 interface Request {
@@ -32,9 +33,19 @@ export async function sendDraft(context: Context, request: Request): Promise<Sen
   const turn = await takeTurn(context, request.turn)
   if (turn.turn === 'repeat') return { email: await recordOf(context, turn.result_id), isRepeat: true, receipt: turn.receipt }
   const { key } = turn
+  const before = await orGiveBack(key, findTaken(context, key))
+  if (before) return { email: before, isRepeat: true, receipt: key.receipt }
   const booked = await orGiveBack(key, book(context, request, key))
-  const sent = orGiveBack(key, sendAndSettle(context, booked, key))
-  return { email: await inTime(context, booked.email, sent), isRepeat: false, receipt: booked.receipt }
+  return { email: await inTime(context, booked, key), isRepeat: false, receipt: booked.receipt }
+}
+
+/** The first request with this key has sent it, and died before it could say so. */
+async function findTaken({ database, caller }: Context, key: HeldKey): Promise<EmailRow | null> {
+  if (key.begun === null) return null
+  const email = await findEmail(database, { project_id: caller.project_id, id: key.begun as EmailId, mailbox_id: null })
+  if (!email || email.status === 'sending' || email.status === 'failed') return null
+  await key.finish(email.id)
+  return email
 }
 
 /** When not even giving it back works, the lease runs out; what went wrong first tells more. */
@@ -47,12 +58,26 @@ const orGiveBack = <Result>(key: HeldKey, work: Promise<Result>): Promise<Result
 /** Shorter than proxies and clients wait for an answer. */
 const answerWithinMs = 30_000
 
-/** What is on its way is settled when the server has answered, whether somebody waits for it or not; until then its key is held. */
-async function inTime({ log }: Context, { id }: EmailRow, sent: Promise<EmailRow>): Promise<EmailRow> {
-  const late = Promise.withResolvers<never>()
+/**
+ * What is on its way is settled when the server has answered, whether somebody waits for it or not; until then its key is held. What the
+ * server has taken is sent, also when the database is away for so long that nobody could write it down yet.
+ */
+async function inTime(context: Context, booked: Booked, key: HeldKey): Promise<EmailRow> {
+  const { id } = booked.email
+  const late = Promise.withResolvers<EmailRow>()
+  let taken: EmailRow | null = null
+  const sent = keepOpen(
+    context,
+    sendAndSettle(context, { ...booked, key }, (email) => {
+      taken = email
+    }),
+  )
   const timer = setTimeout(() => {
-    late.reject(stillUnderWay(id))
-    sent.catch((error: Error) => log.info({ email_id: id, reason: error.message }, 'an e-mail failed after its request was answered'))
+    if (taken) late.resolve(taken)
+    else late.reject(stillUnderWay(id))
+    sent.catch((error: Error) =>
+      context.log.info({ email_id: id, reason: error.message }, 'an e-mail failed after its request was answered'),
+    )
   }, answerWithinMs)
   return Promise.race([sent, late.promise]).finally(() => clearTimeout(timer))
 }
@@ -92,8 +117,21 @@ async function refuseHopeless({ database, clock, caller }: Context, { id }: Mail
 
 const recordOf = async ({ database, caller }: Context, id: string): Promise<EmailRow> => {
   const email = await findEmail(database, { project_id: caller.project_id, id: id as EmailId, mailbox_id: null })
-  if (!email) throw new Error('an idempotency key names an e-mail that is gone')
+  if (!email) throw goneSince()
   return email
+}
+
+/** The key outlives what it made when its recipient is erased. It must not make it again, nor fail in a way that asks for another try. */
+const goneSince = () =>
+  new ApiError(
+    'not_found',
+    'The e-mail of this Idempotency-Key was sent, and its record has been erased since. Nothing was sent again. A new mail needs a new key.',
+  )
+
+type Taken = Extract<Outcome, { kind: 'delivered' }>
+
+interface Sending extends Booked {
+  key: HeldKey
 }
 
 interface Booked {
@@ -109,18 +147,29 @@ async function book(context: Context, { operation, toField, prepare }: Request, 
   return { mailbox: draft.mailbox, returnHost: draft.return_host, ...(await bookOnce(context, { operation, draft, key })) }
 }
 
-async function sendAndSettle(context: Context, { mailbox, returnHost, email: booked }: Booked, key: HeldKey): Promise<EmailRow> {
-  const { secrets, config } = context
+/** Only what was not taken gives its key back. From the other server's yes on, nothing sends this mail again while this process lives. */
+async function sendAndSettle(context: Context, sending: Sending, onTaken: (email: EmailRow) => void): Promise<EmailRow> {
+  const { email: booked, key } = sending
+  const outcome = await orGiveBack(key, handOver(context, sending))
+  const email = asTaken(booked, outcome)
+  onTaken(email)
+  const about = { log: context.log, about: { email_id: email.id, outcome: outcome.kind } }
+  const settle = (isRepeat: boolean) => (isRepeat ? settleSentAgain : settleSent)(context, email, outcome)
+  await writesOf(context).write(settle, about)
+  await writesOf(context).write(() => key.finish(email.id), about)
+  return email
+}
+
+async function handOver(context: Context, { mailbox, returnHost, email: booked, key }: Sending): Promise<Taken> {
+  const { secrets, config, log } = context
   const { project_id, id } = booked
   const returnPath = returnPathOf({ secrets, mailDomain: config.MAIL_DOMAIN, returnHost }, { kind: 'email', project_id, id })
+  await key.confirm()
   const outcome = await sendNow(context, mailOf(mailbox, booked), { project_id, returnPath })
-  if (outcome.kind !== 'delivered') {
-    const isRepeatable = context.request.idempotency_key !== null
-    throw refused(outcome, await settleUnsent(context, { email: booked, outcome, isRepeatable }))
-  }
-  const email = await settleSent(context, booked, outcome)
-  await key.finish(email.id)
-  return email
+  if (outcome.kind === 'delivered') return outcome
+  const isRepeatable = context.request.idempotency_key !== null
+  const settle = () => settleUnsent(context, { email: booked, outcome, isRepeatable })
+  throw refused(outcome, await writesOf(context).write(settle, { log, about: { email_id: id, outcome: outcome.kind } }))
 }
 
 const mailOf = (mailbox: MailboxRow, booked: EmailRow): OutgoingMail => ({
@@ -135,7 +184,7 @@ const mailOf = (mailbox: MailboxRow, booked: EmailRow): OutgoingMail => ({
   headers: threadHeaders(booked),
 })
 
-const refused = (outcome: Exclude<Outcome, { kind: 'delivered' }>, isGivenUp: boolean) =>
+const refused = (outcome: Exclude<Outcome, Taken>, isGivenUp: boolean) =>
   new ApiError(
     'provider_error',
     `The outgoing mail server did not take this mail: ${outcome.reason}. It was not counted. ${isGivenUp ? whatNowForAddress : whatNow}`,

@@ -19,12 +19,12 @@ export const sendEmail = defineOperation({
   isPayable: true,
   summary: 'Send one e-mail to one recipient, now',
   description:
-    'Answers when the outgoing server has taken the mail (201) or refused it (502), or after 30 seconds (502: it may still arrive). With an Idempotency-Key a repeat within 24 hours answers 200 with the first record and sends nothing; after a 502 the same key tries again. An agent without the scope `send` may send from the mailbox that it was given.',
+    'Answers when the outgoing server has taken the mail (201) or refused it (502), or after 30 seconds (502: it may still arrive). With an Idempotency-Key a repeat within 24 hours answers 200 with the first record and sends nothing (404 when its record has been erased since); after a 502 the same key tries again. An agent without the scope `send` may send from the mailbox that it was given, with bodies of at most 1 MiB.',
   body: NewEmail,
   bodyLimit: 10 * 1024 * 1024,
   result: EmailRecord,
   status: 201,
-  errors: ['limit_exceeded', 'conflict', 'provider_error'],
+  errors: ['not_found', 'limit_exceeded', 'conflict', 'provider_error'],
 
   async run(context, { body }) {
     const sent = await sendDraft(context, { operation, turn: operation, toField: 'to', prepare: () => draftOf(context, body) })

@@ -9,7 +9,7 @@ import { noteRefusal } from '../recipients/index.ts'
 import { releaseEmails } from '../usage/index.ts'
 import type { EmailRow } from './email.ts'
 import { settleTaken } from './email-batch-queries.ts'
-import { markParentReplied, settleFailed } from './email-queries.ts'
+import { lockUnsettled, markParentReplied, settleFailed } from './email-queries.ts'
 
 type Delivered = Extract<Outcome, { kind: 'delivered' }>
 type Refused = Exclude<Outcome, Delivered>
@@ -24,30 +24,47 @@ interface Sent {
  * before were being settled. Alone, each would hold its mailbox over a commit, and all mail of a mailbox would wait in line.
  */
 const settleWithOthers = oneForEach((database: Database) =>
-  // Nobody knows whether a commit that was not answered has happened: what is settled twice would be counted and told of twice.
+  // Nobody knows whether a commit that was not answered has happened: `settleSentAgain` looks first.
   together((sent: Sent[]) => settleAll(database, sent), { most: 100, isOfAll: isConnectionLoss }),
 )
 
-/** The booking has left its row in the audit log; this is the end of the same change. */
-export const settleSent = ({ database, trail }: Context, email: EmailRow, { smtp_code, message_id }: Delivered): Promise<EmailRow> =>
-  settleWithOthers(trail?.database ?? database)({
-    email: message_id === undefined ? email : { ...email, provider_message_id: message_id },
-    smtp_code,
-  })
+/** What is known of a mail in the moment in which the other server has taken it. */
+export const asTaken = (email: EmailRow, { message_id }: Delivered): EmailRow => ({
+  ...email,
+  ...(message_id === undefined ? {} : { provider_message_id: message_id }),
+  status: 'delivered',
+  reason: null,
+})
 
-function settleAll(database: Database, sent: Sent[]): Promise<EmailRow[]> {
+/** The booking has left its row in the audit log; this is the end of the same change. */
+export const settleSent = ({ database, trail }: Context, email: EmailRow, { smtp_code }: Delivered): Promise<void> =>
+  settleWithOthers(trail?.database ?? database)({ email, smtp_code })
+
+/** After a try of which nobody knows whether it was committed: what is settled twice would be counted and told of twice. */
+export function settleSentAgain({ database: audited, trail }: Context, email: EmailRow, { smtp_code }: Delivered): Promise<void> {
+  const database = trail?.database ?? audited
+  return database.transaction(async (tx) => {
+    if (await lockUnsettled(tx, email)) await settleIn(tx, database, [{ email, smtp_code }])
+  })
+}
+
+function settleAll(database: Database, sent: Sent[]): Promise<undefined[]> {
+  const isSingle = sent.every(({ email }) => email.in_reply_to === null)
+  const settle = async (tx: Transaction) => {
+    await settleIn(tx, database, sent)
+    return sent.map(() => undefined)
+  }
+  return database.transaction(settle, { single: isSingle })
+}
+
+async function settleIn(tx: Transaction, database: Database, sent: Sent[]): Promise<void> {
   const emails = sent.map(({ email }) => email)
   const replies = new Map(emails.filter(({ in_reply_to }) => in_reply_to !== null).map((email) => [email.id, email]))
-  const settle = async (tx: Transaction) => {
-    const settled = await settleTaken(tx, sent)
-    for (const { id, home } of settled) {
-      const reply = replies.get(id)
-      if (reply) await markParentReplied(tx, home, reply)
-    }
-    tx.afterCommit(() => tellOfMail(database, [...new Set(emails.map(({ mailbox_id }) => mailbox_id))]))
-    return emails.map((email): EmailRow => ({ ...email, status: 'delivered', reason: null }))
+  for (const { id, home } of await settleTaken(tx, sent)) {
+    const reply = replies.get(id)
+    if (reply) await markParentReplied(tx, home, reply)
   }
-  return database.transaction(settle, { single: replies.size === 0 })
+  tx.afterCommit(() => tellOfMail(database, [...new Set(emails.map(({ mailbox_id }) => mailbox_id))]))
 }
 
 interface Unsent {

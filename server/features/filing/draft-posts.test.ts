@@ -5,7 +5,7 @@ import { startApp } from '../../../tests/support/posthaste.ts'
 import { newList } from '../../../tests/support/posts.ts'
 import type { TestProject } from '../../../tests/support/project.ts'
 import { until } from '../../../tests/support/until.ts'
-import { capturedFor, newVisitor } from '../../../tests/support/visitor.ts'
+import { capturedFor, newVisitor, type Visitor } from '../../../tests/support/visitor.ts'
 
 const app = await startApp()
 const proven = verdictsOf('example.com')
@@ -35,6 +35,12 @@ async function linksFor(email: string): Promise<[approve: string, reject: string
   return [approve as string, reject as string]
 }
 
+/** Looks, and presses a button. */
+async function press(visitor: Visitor, path: string, answer: 'approve' | 'reject') {
+  const shown = /name="shown" value="([\w-]+)"/.exec((await visitor.get(path)).html)?.[1] ?? ''
+  return visitor.post(path, { answer, shown })
+}
+
 test('what a member writes to the list is a draft that an owner approves on a page, by its button alone', async () => {
   const { project, list, path } = await newList(app, { subscribers: 2 })
   const editor = await project.addMember('editor')
@@ -59,7 +65,7 @@ test('what a member writes to the list is a draft that an owner approves on a pa
   assert.equal((await visitor.post(approve, {})).status, 200)
   assert.deepEqual(await project.events(), [])
 
-  const sent = await visitor.post(approve, { answer: 'approve' })
+  const sent = await press(visitor, approve, 'approve')
   assert.match(sent.html, /It is on its way/)
   assert.equal((await project.events())[0], 'post.sent')
   await until('the post to be sent', async () => (await project.get(`${path}/${draft.id}`)).body.status === 'sent')
@@ -81,7 +87,7 @@ test('rejected by its link, it stays rejected; a link of somebody who left, an o
   const [, reject] = await linksFor(project.email)
   const forged = reject.replace(/(.)(.\?)/, (_, letter, rest) => `${letter === 'A' ? 'B' : 'A'}${rest}`)
   assert.equal((await visitor.post(forged, { answer: 'reject' })).status, 404)
-  assert.match((await visitor.post(reject, { answer: 'reject' })).html, /It is rejected/)
+  assert.match((await press(visitor, reject, 'reject')).html, /It is rejected/)
   assert.equal((await project.get(`${path}/${draft.id}`)).body.status, 'rejected')
   assert.deepEqual(await project.events(), ['post.updated'])
   assert.match((await visitor.get(reject)).html, /was rejected/)
@@ -93,7 +99,7 @@ test('what cannot be sent says why, and stays a draft', async () => {
   const { project, list, path } = await newList(app)
   await write(list, project, { subject: 'To nobody' })
   const [approve] = await linksFor(project.email)
-  const page = await newVisitor(app.url).post(approve, { answer: 'approve' })
+  const page = await press(newVisitor(app.url), approve, 'approve')
   assert.deepEqual([page.status, /no active subscribers/.test(page.html)], [422, true])
   assert.equal((await project.get(path)).body[0].status, 'draft')
 })

@@ -1,5 +1,6 @@
 import type { PackedMail } from '../../mail/inbound/packed-mail.ts'
 import type { Verdicts } from '../../mail/inbound/parsed-mail.ts'
+import type { Backchannel } from '../../mail/reports/read-backchannel.ts'
 
 /** A message that was accepted over SMTP, parsed and judged, as the loop over the spool hands it over. */
 export interface InboundMail {
@@ -14,6 +15,8 @@ export interface InboundMail {
   }
   parsed: PackedMail
   verdicts: Verdicts
+  /** Null where it can say nothing about mail of ours. */
+  backchannel: Backchannel | null
 }
 
 /** Longer ones are of nobody that we know, and would not fit into an index. */
@@ -23,12 +26,11 @@ const maxReferences = 50
 const maxSubjectLetters = 998
 
 /** The same with names that are bounded: they are written by strangers, and looked up. */
-export function bounded({ message, parsed, verdicts }: InboundMail): InboundMail {
+export function bounded({ parsed, ...rest }: InboundMail): InboundMail {
   const { subject, message_id, in_reply_to, references } = parsed
   const ids = references.filter((id) => id.length <= maxIdLetters)
   return {
-    message,
-    verdicts,
+    ...rest,
     parsed: {
       ...parsed,
       subject: subject?.slice(0, maxSubjectLetters).toWellFormed() ?? null,

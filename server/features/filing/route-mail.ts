@@ -2,14 +2,12 @@ import { parseDeliveryToken } from '../../base/delivery-token.ts'
 import type { EmailId, ProjectId } from '../../base/ids.ts'
 import { parseReplyToken } from '../../base/reply-token.ts'
 import { addressKey, mailboxKeyOf, parseAddress } from '../../mail/address.ts'
-import { bodiesOf } from '../../mail/inbound/packed-mail.ts'
-import { asksToStop } from '../../mail/reports/is-stop.ts'
 import { parseReplyAddress, parseUnsubscribeAddress, parseVerp } from '../../mail/verp.ts'
 import type { Services } from '../../operations/context.ts'
 import { stateOf } from '../mailboxes/mailbox.ts'
 import { type Applied, applyBackchannelMail, findMailKey, type MailKey, projectFinder } from '../recipients/index.ts'
 import type { Destination, HomeMailbox } from './filed-mail.ts'
-import { type InboundMail, isBounce, isByPerson } from './inbound-mail.ts'
+import { type InboundMail, isByPerson } from './inbound-mail.ts'
 import { hasRoomFor, maxAttachmentBytes } from './outgoing-copy.ts'
 import { findHome, findHomeOf, findHomes, findReplyAddress, type ReplyAddress } from './routing-queries.ts'
 
@@ -78,17 +76,10 @@ function homeAt(homes: Map<string, HomeMailbox>, recipient: string): HomeMailbox
   return key === null ? null : (homes.get(key) ?? homes.get(mailboxKeyOf(key)) ?? null)
 }
 
-/** Only what may be a report or a wish to be left alone is read once more for it: most mail is neither. */
-async function applyContent(services: Needs, mail: InboundMail, project_ids: ProjectId[]): Promise<Applied> {
-  const { subject, new_letters } = mail.parsed
-  // A wish is short; what is longer is not looked at closely.
-  const mayAsk = isByPerson(mail) && new_letters < 500
-  const isWorthALook =
-    isBounce(mail) ||
-    /^complaint about message from /i.test(subject ?? '') ||
-    (mayAsk && asksToStop({ subject, text: bodiesOf(mail.parsed).text_body ?? '' }))
-  const { envelope_from, recipients, raw } = mail.message
-  return isWorthALook ? applyBackchannelMail(services, { envelope_to: recipients[0] ?? '', envelope_from, raw, project_ids }) : null
+async function applyContent(services: Needs, { message, backchannel }: InboundMail, project_ids: ProjectId[]): Promise<Applied> {
+  const { envelope_from, recipients } = message
+  const mail = { envelope_to: recipients[0] ?? '', envelope_from, content: backchannel, project_ids }
+  return backchannel && applyBackchannelMail(services, mail)
 }
 
 function isBackchannel({ secrets }: Needs, recipient: string): boolean {
@@ -99,8 +90,8 @@ function isBackchannel({ secrets }: Needs, recipient: string): boolean {
 
 /** Some programs answer to the return path. What a person writes there is filed with the mailbox that the mail was from. */
 async function routeBackchannel(services: Needs, mail: InboundMail, recipient: string): Promise<Destination | null> {
-  const { envelope_from, raw } = mail.message
-  const applied = await applyBackchannelMail(services, { envelope_to: recipient, envelope_from, raw })
+  const { envelope_from } = mail.message
+  const applied = await applyBackchannelMail(services, { envelope_to: recipient, envelope_from, content: mail.backchannel })
   const token = parseVerp(recipient)
   if (applied !== null || token === null || !isByPerson(mail)) return null
   const key = await findMailKey(services, { token, purpose: 'return_path' }, projectFinder(services.database))

@@ -1,5 +1,5 @@
 import { type Config, ConfigError } from '../../base/config.ts'
-import type { Secrets } from '../../base/secrets.ts'
+import { keyFromBackup, type Secrets } from '../../base/secrets.ts'
 import type { Database } from '../../database/database.ts'
 import { parseAddress } from '../../mail/address.ts'
 import { scopes } from '../../operations/context.ts'
@@ -36,6 +36,6 @@ export function bootstrap(database: Database, config: Config, secrets: Secrets):
 function refuseOtherSecret(stored: string, ours: string): void {
   if (stored === ours) return
   throw new ConfigError(
-    'SECRET_KEY is not the one this database was set up with. Use the same SECRET_KEY (or the same DATA_DIR/secret.key) for all processes on one database.',
+    `SECRET_KEY is not the one this database was set up with. Use the same SECRET_KEY (or the same DATA_DIR/secret.key) for all processes on one database. ${keyFromBackup}`,
   )
 }

@@ -18,7 +18,6 @@ export {
 export {
   findHomeProject,
   findInstance,
-  findOwnerAddress,
   findOwners,
   findUser,
   findUserByAddress,
@@ -28,5 +27,6 @@ export {
   type UserRow,
 } from './identity-queries.ts'
 export { type Notice, notifyOwner, sendNotice } from './notice.ts'
+export { strangersMay, warnOfOpenDoors } from './open-doors.ts'
 export { findOrCreatePerson, freeSlug, mayComeIn, type Person } from './people.ts'
 export { isSignInLink, makeSignInLink, pruneSignInLinks, takeSignInLink } from './sign-in-link.ts'

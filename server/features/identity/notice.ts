@@ -35,21 +35,37 @@ export async function sendNotice({ config }: Pick<Services, 'config'>, tx: Trans
   })
 }
 
-/** A zone that comes and goes by the hour is told of a few times. */
-const maxPerDay = 10
+/**
+ * How many of a kind an owner gets in a day. What `returns`, like a zone that comes and goes by the hour, is told of a few times. What is told
+ * `once`, each of another thing, would never be heard of if it were left out: only a program in a loop makes so many. What is `scarce` by
+ * its nature has no bound.
+ */
+const maxPerDay = { returns: 10, once: 100, scarce: Number.POSITIVE_INFINITY }
 const dayMs = 86_400_000
+
+interface OwnerNotice extends Omit<Notice, 'to'> {
+  /** Null: of the installation. */
+  project_id: ProjectId | null
+  pace?: keyof typeof maxPerDay
+}
 
 /** To whoever owns a project, when something happens by itself. Nobody hears of an agent that nobody has claimed, and nobody too often. */
 export async function notifyOwner(
   services: Pick<Services, 'config'>,
   tx: Transaction,
-  { project_id, ...notice }: Omit<Notice, 'to'> & { project_id: ProjectId },
+  { project_id, pace = 'returns', ...notice }: OwnerNotice,
 ): Promise<void> {
   const owner = await findOwnerAddress(tx, project_id)
   if (!owner?.email || owner.email_key === null) return
+  const most = maxPerDay[pace]
   const since = new Date(tx.now.getTime() - dayMs)
-  if ((await countMessages(tx, { kind: notice.kind, since, recipient_key: owner.email_key })) >= maxPerDay) return
-  await sendNotice(services, tx, { ...notice, to: owner.email })
+  const sent = await countMessages(tx, { kind: notice.kind, since, recipient_key: owner.email_key })
+  if (sent >= most) return
+  const isLast = sent + 1 === most
+  const parts = isLast
+    ? [...notice.parts, `This is the ${most}th notice of its kind within a day: no more are mailed until tomorrow.`]
+    : notice.parts
+  await sendNotice(services, tx, { ...notice, parts, to: owner.email })
 }
 
 const asText = (part: Notice['parts'][number]): string =>

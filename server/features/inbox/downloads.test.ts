@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { newMailbox } from '../../../tests/support/mailbox.ts'
 import { startApp } from '../../../tests/support/posthaste.ts'
 import { threadMs } from '../../base/thread-time.ts'
+import { projectPrefix } from '../../blobs/blob-store.ts'
 import { disposition } from './downloads.ts'
 
 const app = await startApp()
@@ -132,6 +133,22 @@ test('a mail that is dear to take apart keeps nobody else waiting', async () => 
     assert.ok(status === 200 || (status === 404 && path !== '/html'), `${path} ${status}`)
     assert.ok(spent < 600, `${path} ${spent} ms`)
   }
+})
+
+test('an original that the blob store lost is not there, and says so', async () => {
+  const box = await newMailbox(app)
+  const head = 'From: ann@example.com\r\nContent-Type: application/pdf\r\nContent-Disposition: attachment; filename=a.pdf\r\n\r\n'
+  const id = await box.receive({ raw: `${head}${'%PDF-1.7 '.repeat(10_000)}\r\n` })
+  await box.project.events()
+  assert.equal((await box.project.get(box.path(`/${id}/raw`))).status, 200)
+  await app.services.blobs.removeAll(projectPrefix(box.project.id))
+  for (const path of ['/raw', '/attachments/1']) {
+    const { status, body } = await box.project.get(box.path(`/${id}${path}`))
+    assert.deepEqual([status, body.error.code], [404, 'not_found'])
+    assert.match(body.error.message, /^The original of this e-mail is gone, and its attachments with it/)
+  }
+  assert.equal((await box.project.get(box.path(`/${id}`))).status, 200)
+  assert.deepEqual(await box.project.events(), [])
 })
 
 test('what was sent from here is not kept as it came', async () => {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type ContactId, type EmailId, idOf, type MailboxId, type ProjectId, type ThreadId } from '../../base/ids.ts'
 import type { ParsedAttachment } from '../../mail/inbound/parsed-mail.ts'
 import { email, line, text, timestamp } from '../../operations/schemas.ts'
-import { EmailTag, isMessageId } from '../emails/email.ts'
+import { type EmailRow, EmailTag, isMessageId } from '../emails/email.ts'
 
 /**
  * What a mailbox received and sent. Mail that came in is `received`, `read` once somebody said so, `replied` once an answer to it has
@@ -129,6 +129,21 @@ export const ReceivedEmail = z
     truncated: z.boolean().meta({ description: 'Something did not fit: GET the e-mail for all of it' }),
   })
   .meta({ id: 'ReceivedEmail' })
+
+/** What was sent a moment ago, as its row will be. */
+export const rowOfSent = (email: EmailRow): InboxRow => ({
+  ...email,
+  direction: 'outbound',
+  message_id: email.provider_message_id,
+  position: null,
+  extracted_text: null,
+  extracted_data: null,
+  handler_results: null,
+  verdicts: null,
+  attachments: [],
+  is_automatic: false,
+  raw_key: null,
+})
 
 export const toInboxDetail = (row: InboxRow): z.output<typeof InboxEmailDetail> => ({
   ...row,

@@ -5,14 +5,19 @@ import { readRawMail } from '../raw-mail/index.ts'
 import type { InboxRow } from './inbox-email.ts'
 
 export async function readRaw(
-  context: Pick<Context, 'database' | 'blobs' | 'caller'>,
+  context: Pick<Context, 'database' | 'blobs' | 'caller' | 'log'>,
   { raw_key }: Pick<InboxRow, 'raw_key'>,
 ): Promise<Buffer> {
   if (raw_key === null)
     throw new ApiError('not_found', 'This e-mail was sent from here: only what was received is kept as it came, with its attachments.')
   const raw = await readRawMail(context, { project_id: context.caller.project_id, raw_key })
-  if (!raw) throw new Error(`the raw message ${raw_key} is not where it was put`)
-  return raw
+  if (raw) return raw
+  // After a move that left the files behind, for one: whoever runs this has to hear of it.
+  context.log.warn({ raw_key }, 'a raw message is not where it was put; "posthaste doctor" tells more')
+  throw new ApiError(
+    'not_found',
+    'The original of this e-mail is gone, and its attachments with it: the server does not have the file any more.',
+  )
 }
 
 /** What the reader answers; `orElse` for a message that takes more than a message may. */

@@ -1,10 +1,11 @@
 import { ApiError } from '../../base/errors.ts'
 import { formatId, type MailboxId } from '../../base/ids.ts'
+import { isConnectionLoss } from '../../database/database.ts'
 import type { Context } from '../../operations/context.ts'
 import { Answer, defineOperation } from '../../operations/define-operation.ts'
 import { boundMailboxOf, type Draft, newThread, refuseInactive, replyTo, sendDraft, wayBackOf } from '../emails/index.ts'
 import { reachMailbox } from '../mailboxes/index.ts'
-import { InboxEmailDetail, InboxParams, type InboxRow, NewInboxEmail, toInboxDetail } from './inbox-email.ts'
+import { InboxEmailDetail, InboxParams, type InboxRow, NewInboxEmail, rowOfSent, toInboxDetail } from './inbox-email.ts'
 import { findInboxEmail, findParent } from './inbox-queries.ts'
 
 const operation = 'inbox.send'
@@ -37,7 +38,11 @@ export const sendInboxEmail = defineOperation({
       prepare: () => draftOf(context, params.mailboxId, body),
     })
     const { project_id, mailbox_id, id } = sent.email
-    const row = await findInboxEmail(context.database, { project_id, mailbox_id, id })
+    const row = await findInboxEmail(context.database, { project_id, mailbox_id, id }).catch((error: unknown) => {
+      // It has left: "try again" would be a second mail.
+      if (isConnectionLoss(error) && !sent.isRepeat) return rowOfSent(sent.email)
+      throw error
+    })
     if (!row) throw new Error('an e-mail is gone as soon as it was sent')
     return new Answer(toInboxDetail(asAnswered(row)), sent)
   },

@@ -156,7 +156,10 @@ export const ListChanges = z.object({
   name: editable.name.optional(),
   description: editable.description.nullable().optional(),
   reply_to: email.nullable().optional().meta({ description: 'Where replies go; the list’s mailbox when null' }),
-  confirmation_message: text(2_000).nullable().optional().meta({ description: 'Opening words of the double opt-in mail' }),
+  confirmation_message: text(2_000)
+    .nullable()
+    .optional()
+    .meta({ description: 'Opening words of the double opt-in mail; new ones need the scope `send` besides' }),
   postal_address: text(500).nullable().optional().meta({ description: 'Shown at the foot of every mail' }),
   track_opens: z.boolean().optional(),
   track_clicks: z.boolean().optional(),

@@ -45,6 +45,26 @@ test('what is left out stays, and null empties what may be empty', async () => {
   assert.equal(emptied.description, '')
 })
 
+test('words for the mail to people who have not confirmed need what sending needs; those that are there stay', async () => {
+  const { project, path } = await newList()
+  const writer = await project.withKey(['read', 'write'])
+  const refused = await writer.patch(path, { name: 'Tidings', confirmation_message: 'Go to http://evil.example at once.' })
+  assert.deepEqual([refused.status, refused.body.error.code], [403, 'forbidden'])
+  assert.match(refused.body.error.message, /lacks the scope "send"/)
+  assert.match(refused.headers.get('www-authenticate') ?? '', /error="insufficient_scope", scope="send"/)
+  const { body: unchanged } = await project.get(path)
+  assert.deepEqual([unchanged.name, unchanged.confirmation_message], ['News', null])
+  assert.deepEqual(await project.events(), [])
+
+  const sender = await project.withKey(['read', 'write', 'send'])
+  assert.equal((await sender.patch(path, { confirmation_message: 'Hi' })).body.confirmation_message, 'Hi')
+  assert.equal((await writer.patch(path, { name: 'Tidings', confirmation_message: 'Hi' })).body.name, 'Tidings')
+  assert.equal((await writer.patch(path, { description: 'Old' })).body.confirmation_message, 'Hi')
+  assert.equal((await writer.patch(path, { confirmation_message: 'Ho' })).status, 403)
+  assert.equal((await writer.patch(path, { confirmation_message: null })).body.confirmation_message, null)
+  assert.deepEqual(await project.events(), Array(4).fill('list.updated'))
+})
+
 test('the subdomain and the mailbox do not follow a new name', async () => {
   const { project, list, path } = await newList()
   const { body } = await project.patch(path, { name: 'Something else' })

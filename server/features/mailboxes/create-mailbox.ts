@@ -14,7 +14,7 @@ export const createMailbox = defineOperation({
   scope: 'write',
   summary: 'Create a mailbox',
   description:
-    'Without an address it gets a readable one, such as swift-otter@…. A disposable mailbox ends after `ttl` or at `expires_at` (24 hours unless said); the other types end only if you say when. A proxy mailbox passes mail on to `config.forward_to`. Addresses may also be at a domain that is verified as the sender of one of the project’s lists. An address that is taken, or was another project’s in the last 90 days, is 422.',
+    'Without an address it gets a readable one, such as swift-otter@…. A disposable mailbox ends after `ttl` or at `expires_at` (24 hours unless said); the other types end only if you say when. A proxy mailbox passes mail on to `config.forward_to`. Addresses may also be at a domain that is verified as the sender of one of the project’s lists. An address that is taken, or was another project’s in the last 90 days and is not at a domain of yours, is 422.',
   body: NewMailbox,
   result: MailboxDetail,
   status: 201,

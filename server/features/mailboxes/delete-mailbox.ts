@@ -11,7 +11,7 @@ export const deleteMailbox = defineOperation({
   scope: 'write',
   summary: 'Deactivate a mailbox',
   description:
-    'It refuses mail and its keys end at once; its e-mails are erased seven days later. The project may take the address again; others cannot for 90 days. The address of a list goes with the list only.',
+    'It refuses mail and its keys end at once; its e-mails are erased seven days later, or seven days after its end if that came before. The project may take the address again at once. Other projects cannot for 90 days, unless the address is at a domain that is verified as theirs by then: mail for it is their own. The address of a list goes with the list only.',
   params: MailboxParams,
   status: 204,
   errors: ['not_found', 'validation_error'],

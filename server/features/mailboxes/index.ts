@@ -15,6 +15,7 @@ export {
   findMailbox,
   findMailboxByAddress,
   findOwnDomain,
+  findStrayAddresses,
   insertMailbox,
   isAddressUsed,
   type ListedMailbox,
@@ -23,5 +24,6 @@ export {
   markMailboxDeleted,
   untieMailboxes,
 } from './mailbox-queries.ts'
+export { type MovedAddresses, moveAddresses } from './move-addresses.ts'
 export { reachMailbox } from './reach-mailbox.ts'
 export { createMailbox, deleteMailbox, listMailboxes, updateMailbox }

@@ -154,3 +154,41 @@ export const mailboxesToEmpty = (db: Queryable, before: Date, limit: number) => 
   order by deleted_at limit ${limit}`
 
 export const pruneRetiredAddresses = (db: Queryable, now: Date) => db.run`delete from retired_addresses where kept_until < ${now}`
+
+/** Of a mailbox `m`: its domain is not one that its project has set up. It was MAIL_DOMAIN, then, now or before. */
+const isAtInstallations = sql`m.deleted_at is null and not exists (
+  select 1 from sender_domains d where d.project_id = m.project_id and d.domain = split_part(m.address_key, '@', 2))`
+
+/** By domain, of all projects: addresses that mail leaves from and nobody can answer to. */
+export const findStrayAddresses = (db: Queryable, { mailDomain, now }: { mailDomain: string; now: Date }) => db.many<{
+  domain: string
+  count: number
+  example: string
+}>`
+  select split_part(m.address_key, '@', 2) as domain, count(*)::integer as count, (array_agg(m.address order by m.id))[1] as example
+  from mailboxes m join projects p on p.id = m.project_id
+  where p.deleted_at is null and ${isAtInstallations} and split_part(m.address_key, '@', 2) <> ${mailDomain} and (m.expires_at is null or m.expires_at > ${now})
+  group by 1 order by 2 desc, 1 limit 10`
+
+export type StrayMailbox = Pick<MailboxRow, 'project_id' | 'id' | 'address'>
+
+/** Those at a domain, of all projects, by their keys: as many as asked for, after that one. */
+export const lockStrayMailboxes = (
+  tx: Transaction,
+  { domain, after, limit }: { domain: string; after: StrayMailbox | null; limit: number },
+) => tx.many<StrayMailbox>`
+  select m.project_id, m.id, m.address from mailboxes m
+  where split_part(m.address_key, '@', 2) = ${domain} and ${isAtInstallations}
+    ${after === null ? nothing : sql`and (m.project_id, m.id) > (${after.project_id}, ${after.id})`}
+  order by m.project_id, m.id limit ${limit} for update`
+
+/** What an agent is called by moves along; it is no way to sign in. */
+export const readdressMailbox = (
+  tx: Transaction,
+  { project_id, id, address, before }: StrayMailbox & { before: string },
+) => tx.first<MailboxRow>`
+  with agent as (
+    update users u set email = ${address} from projects p
+    where p.id = ${project_id} and u.id = p.owner_id and u.kind = 'agent' and u.email_key is null and u.email = ${before})
+  update mailboxes set address = ${address}, address_key = ${address.toLowerCase()}, updated_at = ${tx.now}
+  where project_id = ${project_id} and id = ${id} and deleted_at is null returning *`

@@ -9,7 +9,7 @@ export const eraseContact = defineOperation({
   scope: 'write',
   summary: 'Erase a person',
   description:
-    'The contact is gone at once, from every list and group. Within minutes so is the mail to and from them, with its raw messages and attachments, what they were invited to and invited others to, and their address in the ledgers of posts and in events; the counts of posts stay. What is left is a hash of the address on the suppression list, so that nobody adds them again by mistake; `DELETE /suppressions/{email}` lifts it. It cannot be undone: export first.',
+    'The contact is gone at once, from every list and group. Within minutes so is the mail to and from them, with its raw messages and attachments, what they were invited to and invited others to, and their address in the ledgers of posts and in events; the counts of posts stay. All of it under addresses that they had before, too, unless somebody else has them by now. What is left is a hash of each address on the suppression list, so that nobody adds them again by mistake; `DELETE /suppressions/{email}` lifts it. It cannot be undone: export first.',
   params: ContactParams,
   status: 204,
   errors: ['not_found'],

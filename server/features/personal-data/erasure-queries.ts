@@ -3,7 +3,7 @@ import type { Queryable, Transaction } from '../../database/database.ts'
 import { type Fragment, sql } from '../../database/sql.ts'
 import type { ContactGroupRow } from '../contact-groups/contact-group.ts'
 import type { SubscriberRow } from '../subscribers/subscriber.ts'
-import { erasedAddress, type Person, spellingsOf } from './person.ts'
+import { erasedAddress, keysOf, type Person, spellingsOf } from './person.ts'
 
 interface ContactKey {
   project_id: ProjectId
@@ -35,20 +35,20 @@ export interface Erasure extends Person {
   id: string
 }
 
-export async function insertErasure(tx: Transaction, { project_id, contact_id, email, email_key }: Person): Promise<string> {
+export async function insertErasure(tx: Transaction, { project_id, contact_id, email, email_key, former }: Person): Promise<string> {
   const id = newId()
   await tx.run`
-    insert into erasures (project_id, id, contact_id, email, email_key, created_at)
-    values (${project_id}, ${id}, ${contact_id}, ${email}, ${email_key}, ${tx.now})`
+    insert into erasures (project_id, id, contact_id, email, email_key, former, created_at)
+    values (${project_id}, ${id}, ${contact_id}, ${email}, ${email_key}, ${JSON.stringify(former)}, ${tx.now})`
   return id
 }
 
 export const openErasures = (db: Queryable) =>
-  db.many<Erasure>`select project_id, id, contact_id, email, email_key from erasures order by id`
+  db.many<Erasure>`select project_id, id, contact_id, email, email_key, former from erasures order by id`
 
 /** By its own id: a merge may have taken it into another project. */
 export const findErasure = (db: Queryable, id: string) => db.first<Erasure>`
-  select project_id, id, contact_id, email, email_key from erasures where id = ${id}`
+  select project_id, id, contact_id, email, email_key, former from erasures where id = ${id}`
 
 export const removeErasure = (db: Queryable, { project_id, id }: Erasure) => db.run`
   delete from erasures where project_id = ${project_id} and id = ${id}`
@@ -56,7 +56,7 @@ export const removeErasure = (db: Queryable, { project_id, id }: Erasure) => db.
 /** Where mail of theirs is found, each by what leads there, and none twice. Programs that write in their name have no contact, and are looked for among all. */
 export const placesOfMail = (person: Person): Fragment[] => [
   sql`e.contact_id = ${person.contact_id}`,
-  sql`e.to_key = ${person.email_key} and e.direction = 'outbound' and e.contact_id is distinct from ${person.contact_id}`,
+  sql`e.to_key = any(${keysOf(person)}::text[]) and e.direction = 'outbound' and e.contact_id is distinct from ${person.contact_id}`,
   sql`e.direction = 'inbound' and e.contact_id is null and lower(e.from_address) = any(${spellingsOf(person)}::text[])`,
 ]
 
@@ -108,19 +108,22 @@ export const anonymiseDeliveries = (db: Queryable, { project_id, contact_id }: P
   where project_id = ${project_id} and id in (
     select id from deliveries where project_id = ${project_id} and contact_id = ${contact_id} and status <> 'sending' limit ${limit})`
 
-export async function isBeingSentTo(db: Queryable, { project_id, contact_id, email_key }: Person): Promise<boolean> {
+export async function isBeingSentTo(db: Queryable, person: Person): Promise<boolean> {
+  const { project_id, contact_id } = person
+  const keys = keysOf(person)
   const sending = await db.first`
     select 1 from deliveries where project_id = ${project_id} and contact_id = ${contact_id} and status = 'sending'
-    union all select 1 from emails where project_id = ${project_id} and to_key = ${email_key} and direction = 'outbound' and status = 'sending'
-    union all select 1 from messages where project_id = ${project_id} and recipient_key = ${email_key} and status = 'sending'`
+    union all select 1 from emails where project_id = ${project_id} and to_key = any(${keys}::text[]) and direction = 'outbound' and status = 'sending'
+    union all select 1 from messages where project_id = ${project_id} and recipient_key = any(${keys}::text[]) and status = 'sending'`
   return sending !== null
 }
 
 /** Confirmations and notices to them, the ways back to them through proxy mailboxes, and their lines in the feeds of lists. */
 export async function removeRest(tx: Transaction, person: Person): Promise<void> {
-  const { project_id, email_key } = person
-  await tx.run`delete from messages where project_id = ${project_id} and recipient_key = ${email_key} and status <> 'sending'`
-  await tx.run`delete from proxy_addresses where project_id = ${project_id} and outside_key = ${email_key}`
+  const { project_id } = person
+  const keys = keysOf(person)
+  await tx.run`delete from messages where project_id = ${project_id} and recipient_key = any(${keys}::text[]) and status <> 'sending'`
+  await tx.run`delete from proxy_addresses where project_id = ${project_id} and outside_key = any(${keys}::text[])`
   await tx.run`
     update list_activity set email = null, message_id = null, subject = case when type = 'email.replied' then null else subject end
     where project_id = ${project_id} and lower(email) = any(${spellingsOf(person)}::text[])`
@@ -133,10 +136,10 @@ interface GoneEvent {
 
 /** What they invited others to, and themselves among those who were invited. */
 export async function leaveCalendars(tx: Transaction, person: Person): Promise<GoneEvent[]> {
-  const { project_id, email_key } = person
-  const spellings = spellingsOf(person)
+  const { project_id } = person
+  const [keys, spellings] = [keysOf(person), spellingsOf(person)]
   const gone = await tx.many<GoneEvent & { status: string }>`
-    delete from calendar_events where project_id = ${project_id} and (organizer_key = ${email_key} or sender_key = ${email_key})
+    delete from calendar_events where project_id = ${project_id} and (organizer_key = any(${keys}::text[]) or sender_key = any(${keys}::text[]))
     returning id, mailbox_id, status`
   await tx.run`
     update calendar_events e set updated_at = ${tx.now}, attendees = (

@@ -12,7 +12,7 @@ export const exportContact = defineOperation({
   scope: 'read',
   summary: 'Everything that the project has of a person, as JSON',
   description:
-    'A file, streamed: `contact`, `lists`, `groups`, `posts` (what was sent to them, and what became of it), `emails` (to and from mailboxes, with their text), `messages` (confirmations and notices), `calendar_events`, `suppressions` and `events` (of the last days). Attachments are named; `GET /mailboxes/{id}/emails/{id}/raw` has them.',
+    'A file, streamed: `contact`, `former_addresses`, `lists`, `groups`, `posts` (what was sent to them, and what became of it), `emails` (to and from mailboxes, with their text), `messages` (confirmations and notices), `calendar_events`, `suppressions` and `events` (of the last days). Attachments are named; `GET /mailboxes/{id}/emails/{id}/raw` has them.',
   params: ContactParams,
   result: fileOf('application/json'),
   status: 200,

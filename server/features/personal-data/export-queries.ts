@@ -1,15 +1,17 @@
 import { formatId, type IdPrefix } from '../../base/ids.ts'
 import type { Queryable } from '../../database/database.ts'
 import { eventsOf } from '../../events/expand-events.ts'
+import { formerAddressesToShow } from '../contacts/index.ts'
 import { findSuppression } from '../suppressions/index.ts'
 import { placesOfMail } from './erasure-queries.ts'
-import type { Person } from './person.ts'
+import { keysOf, type Person, spellingsOf } from './person.ts'
 import { eventsAbout, namesOf } from './person-events.ts'
 
 type Row = Record<string, unknown>
 
 /** In the order of the file. */
 export const sectionsOf = (db: Queryable, person: Person): Record<string, AsyncIterable<object>> => ({
+  former_addresses: presented(() => formerAddressesToShow(db, person), {}),
   lists: presented(() => listsOf(db, person), { list_id: 'lst', subscriber_id: 'sub' }),
   groups: presented(() => groupsOf(db, person), { id: 'grp' }),
   posts: inPages((after) => deliveriesOf(db, person, after), { id: 'dlv', post_id: 'post', list_id: 'lst' }),
@@ -76,19 +78,19 @@ const deliveriesOf = (db: Queryable, { project_id, contact_id }: Person, after: 
   from deliveries d join broadcasts b on b.project_id = d.project_id and b.id = d.broadcast_id
   where d.project_id = ${project_id} and d.contact_id = ${contact_id} and d.id > ${after} order by d.id limit ${pageSize}`
 
-const messagesOf = (db: Queryable, { project_id, email_key }: Person, after: string) => db.many<Row>`
+const messagesOf = (db: Queryable, person: Person, after: string) => db.many<Row>`
   select id, list_id, kind, recipient, mail->>'subject' as subject, case when not is_secret then mail->>'text' end as text, status, reason, created_at, settled_at
-  from messages where project_id = ${project_id} and recipient_key = ${email_key} and id > ${after} order by id limit ${pageSize}`
+  from messages where project_id = ${person.project_id} and recipient_key = any(${keysOf(person)}::text[]) and id > ${after} order by id limit ${pageSize}`
 
-const calendarEventsOf = (db: Queryable, { project_id, email_key }: Person) => db.many<Row>`
+const calendarEventsOf = (db: Queryable, person: Person) => db.many<Row>`
   select id, mailbox_id, uid, title, description, location, organizer, attendees, starts_at, ends_at, is_all_day, timezone, recurrence, status, created_at
-  from calendar_events e where project_id = ${project_id} and (organizer_key = ${email_key} or sender_key = ${email_key} or exists (
-    select 1 from jsonb_array_elements(e.attendees) as one where lower(one->>'address') = ${email_key}))
+  from calendar_events e where project_id = ${person.project_id} and (organizer_key = any(${keysOf(person)}::text[]) or sender_key = any(${keysOf(person)}::text[])
+    or exists (select 1 from jsonb_array_elements(e.attendees) as one where lower(one->>'address') = any(${spellingsOf(person)}::text[])))
   order by starts_at, id`
 
-async function suppressionsOf(db: Queryable, { project_id, email_key }: Person): Promise<Row[]> {
-  const found = email_key === null ? null : await findSuppression(db, project_id, email_key)
-  return found ? [{ email: found.email, reason: found.reason, detail: found.detail, created_at: found.created_at }] : []
+async function suppressionsOf(db: Queryable, person: Person): Promise<Row[]> {
+  const found = await Promise.all(keysOf(person).map((key) => findSuppression(db, person.project_id, key)))
+  return found.flatMap((one) => (one ? [{ email: one.email, reason: one.reason, detail: one.detail, created_at: one.created_at }] : []))
 }
 
 /** A bulk row is about thousands: theirs are picked out. */

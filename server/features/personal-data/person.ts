@@ -1,6 +1,7 @@
 import type { ContactId, ProjectId } from '../../base/ids.ts'
 import type { ContactRow } from '../contacts/contact.ts'
 import { toContactDetail } from '../contacts/contact.ts'
+import type { FormerAddress } from '../contacts/index.ts'
 
 /** Who somebody is in a project: by this everything of theirs is found. */
 export interface Person {
@@ -8,14 +9,26 @@ export interface Person {
   contact_id: ContactId
   email: string | null
   email_key: string | null
+  /** What they had before. */
+  former: FormerAddress[]
 }
 
 /** What stands where an address was that a ledger cannot be without. RFC 2606: nobody will ever have it. */
 export const erasedAddress = 'erased@erased.invalid'
 
-/** The ways in which their address may be written, in lower case. */
-export const spellingsOf = ({ email, email_key }: Pick<Person, 'email' | 'email_key'>): string[] => [
-  ...new Set([email?.toLowerCase(), email_key].flatMap((address) => address ?? [])),
+type Addresses = Pick<Person, 'email' | 'email_key' | 'former'>
+
+/** The addresses that they have and had, as all spellings of one come to. */
+export const keysOf = ({ email_key, former }: Addresses): string[] => [
+  ...new Set([email_key, ...former.map((one) => one.email_key)].flatMap((key) => key ?? [])),
+]
+
+/** The ways in which their addresses may be written, in lower case. */
+export const spellingsOf = (person: Addresses): string[] => [
+  ...new Set([
+    ...[person.email, ...person.former.map(({ email }) => email)].flatMap((address) => address?.toLowerCase() ?? []),
+    ...keysOf(person),
+  ]),
 ]
 
 /** Everything that people say of themselves, or others say of them. */

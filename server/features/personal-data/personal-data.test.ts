@@ -147,7 +147,18 @@ test('the export has everything of one person, and nothing of another', async ()
   const counts = Object.fromEntries(Object.entries(body).map(([name, value]) => [name, Array.isArray(value) ? value.length : 'one']))
   assert.deepEqual(
     { ...counts, events: 0 },
-    { contact: 'one', lists: 2, groups: 1, posts: 1, emails: 5, messages: 1, calendar_events: 2, suppressions: 0, events: 0 },
+    {
+      contact: 'one',
+      former_addresses: 0,
+      lists: 2,
+      groups: 1,
+      posts: 1,
+      emails: 5,
+      messages: 1,
+      calendar_events: 2,
+      suppressions: 0,
+      events: 0,
+    },
   )
   assert.ok(body.events.length >= 3)
   assert.equal(body.contact.email, ann.email)

@@ -8,7 +8,13 @@ import { redact } from './redact-events.ts'
 
 const contact_id = newId<'con'>()
 const con = formatId('con', contact_id)
-const isTheirs = namesOf({ project_id: newId<'prj'>(), contact_id, email: 'Ann@bücher.example', email_key: 'ann@xn--bcher-kva.example' })
+const isTheirs = namesOf({
+  project_id: newId<'prj'>(),
+  contact_id,
+  email: 'Ann@bücher.example',
+  email_key: 'ann@xn--bcher-kva.example',
+  former: [],
+})
 const row = (part: Partial<EventRow>) => ({ type: 'contact.updated', data: null, items: null, ...part }) as EventRow
 
 test('a contact, a subscriber and a mail lose what they say of a person', () => {
@@ -96,6 +102,20 @@ test('a mail that is told in full loses its words, and what servers said of it',
   assert.equal(copy?.email, null)
 })
 
+test('of a mail with them their side is gone, though nobody knows any more that they had that address', () => {
+  const before = 'before@example.org'
+  const ids = { email_id: 'eml_1', contact_id: con, subject: null, message_id: null, tag: null, metadata: {} }
+  const sent = { ...ids, from: 'us@posthaste.test', to: before, email: { id: 'eml_1', from: 'us@posthaste.test', to: before } }
+  const told = redact(row({ type: 'email.sent', data: sent }), isTheirs).data
+  const out = { from: 'us@posthaste.test', to: 'erased@erased.invalid' }
+  assert.deepEqual(told, { ...ids, ...out, email: { id: 'eml_1', ...out } })
+  const received = { ...ids, from: before, to: 'us@posthaste.test' }
+  const heard = redact(row({ type: 'email.received', data: received }), isTheirs).data
+  assert.deepEqual(heard, { ...ids, from: 'erased@erased.invalid', to: 'us@posthaste.test' })
+  const others = { ...sent, contact_id: 'con_other' }
+  assert.deepEqual(redact(row({ type: 'email.sent', data: others }), isTheirs).data, others)
+})
+
 test('what they invited to is gone; from what they were invited to, they are', () => {
   const told = { calendar_event_id: 'cal_1', mailbox_id: 'mbx_1', title: 'Tea with Ann' }
   const [ann, bo] = [
@@ -122,4 +142,17 @@ test('of a bulk, only their rows', () => {
       { contact_id: 'con_other', contact: { id: 'con_other', kind: 'person', email: 'bo@example.org', name: 'Ann' }, to: 'all' },
     ],
   )
+})
+
+test('a bulk of contacts loses where they are, of this one alone', () => {
+  const template = {
+    contact_id: '$0',
+    contact: { id: '$0', email: '$1', name: '$2', country: '$3', city: '$4', timezone: '$5', total_opens: '$#6' },
+  }
+  const rows = [
+    [con, 'ann@bücher.example', 'Ann', 'DE', 'Köln', 'Europe/Berlin', '3'],
+    ['con_other', 'bo@example.org', 'Bo', 'FR', 'Paris', 'Europe/Paris', '4'],
+  ]
+  const redacted = redact(row({ items: { template, rows } }), isTheirs)
+  assert.deepEqual(redacted.items, { template, rows: [[con, null, null, null, null, null, '3'], rows[1]] })
 })

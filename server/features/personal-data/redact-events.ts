@@ -17,9 +17,17 @@ type IsTheirs = (value: unknown) => boolean
 
 export const redact = (row: EventRow, isTheirs: IsTheirs): EventRow => ({
   ...row,
-  data: row.data && redactData(row.data, isTheirs),
+  data: row.data && redactData(row.data, theirsIn(row, isTheirs)),
   items: row.items && redactBulk(row.items, isTheirs),
 })
+
+const byThem = new Set<string>(['email.received', 'email.replied'])
+
+/** Of mail with them, one side is theirs: they may have had an address then that is not known any more. */
+function theirsIn({ type, data }: EventRow, isTheirs: IsTheirs): IsTheirs {
+  const side = data && isTheirs(data.contact_id) ? data[byThem.has(type) ? 'from' : 'to'] : null
+  return (value) => isTheirs(value) || (typeof side === 'string' && value === side)
+}
 
 const { email, name } = blank
 const wordsOfMail = { subject: null, message_id: null, tag: null, metadata: {} }
@@ -82,6 +90,9 @@ function redactInvitation(invitation: Invitation, isTheirs: IsTheirs): object {
 const inPlaceOf: Record<string, string | null> = {
   email: null,
   name: null,
+  country: null,
+  city: null,
+  timezone: null,
   from: erasedAddress,
   to: erasedAddress,
   message_id: null,

@@ -2,14 +2,14 @@ import { notFound } from '../../base/errors.ts'
 import { formatId } from '../../base/ids.ts'
 import type { Context } from '../../operations/context.ts'
 import { Answer } from '../../operations/define-operation.ts'
-import { takeTurn } from '../../operations/idempotency.ts'
+import { type HeldKey, takeTurn } from '../../operations/idempotency.ts'
 import { findPost, type PostKey } from './post-queries.ts'
 
 interface Work<Result> {
   operation: string
   key: PostKey
   /** Books and begins, in one transaction that also remembers what the Idempotency-Key began. */
-  begin(): Promise<{ broadcast_id: string; result: Result; receipt: string | null }>
+  begin(key: HeldKey): Promise<{ broadcast_id: string; result: Result; receipt: string | null }>
   /** For a repeat: the answer to what has begun already. */
   whatBecame(broadcast_id: string): Promise<Result>
 }
@@ -28,7 +28,7 @@ export async function beginOnce<Result>(context: Context, work: Work<Result>): P
       await held.finish(held.begun)
       return new Answer(await whatBecame(held.begun), { isRepeat: true, receipt: held.receipt })
     }
-    const { broadcast_id, result, receipt } = await begin()
+    const { broadcast_id, result, receipt } = await begin(held)
     if (receipt !== null) await held.noteReceipt(receipt)
     await held.finish(broadcast_id)
     return new Answer(result, { receipt })

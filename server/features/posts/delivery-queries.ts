@@ -33,15 +33,15 @@ export const pageDeliveries = (db: Queryable, filter: DeliveryFilter) => db.many
   order by d.subscriber_id limit ${filter.limit}`
 
 /**
- * Those of whom it was given up, and who are still subscribed. Each looked up by its whole key: a join would be planned by statistics that
- * a list which was imported a minute ago does not have.
+ * Those of whom it was given up, and who are still subscribed and do not pause. Each looked up by its whole key: a join would be planned by
+ * statistics that a list which was imported a minute ago does not have.
  */
-export async function countRetryable(db: Queryable, key: PostKey): Promise<number> {
+export async function countRetryable(db: Queryable, key: PostKey, now: Date): Promise<number> {
   const counted = await db.first<{ count: number }>`
     select count(*) as count from deliveries d
     where d.project_id = ${key.project_id} and d.status = 'failed' and d.broadcast_id = (
         select broadcast_id from posts where project_id = ${key.project_id} and list_id = ${key.list_id} and id = ${key.post_id})
-      and (select s.status = 'active' from subscribers s
+      and (select s.status = 'active' and (s.paused_until is null or s.paused_until <= ${now}) from subscribers s
         where s.project_id = ${key.project_id} and s.list_id = ${key.list_id} and s.id = d.subscriber_id)`
   return counted?.count ?? 0
 }

@@ -91,6 +91,25 @@ test('the owner of a post that the breaker has paused is told, once each time', 
   assert.equal((await noticesTo(project.email)).length, 2)
 })
 
+test('the owner of many posts hears of each that is paused; one that is resumed all day long does not fill a mailbox', async () => {
+  const { project, path } = await newPost(app, { subscribers: 1 })
+  await project.post(`${path}/send`)
+  const trip = () => database.run`
+    update broadcasts set status = 'paused', tripped = 'bounces', reason = 'Paused by itself.', owner_told_at = null where project_id = ${project.id}`
+  const tellBefore = (times: number) => database.run`
+    insert into messages (project_id, id, kind, recipient, recipient_key, mail, status, created_at)
+    select ${project.id}, gen_random_uuid(), 'post_paused', ${project.email}, lower(${project.email}), '{}', 'delivered', ${app.clock.now()}
+    from generate_series(1, ${times}::integer)`
+  await tellBefore(20)
+  await trip()
+  await lookAfterBroadcasts(app.services)
+  assert.equal((await noticesTo(project.email)).length, 21)
+  await tellBefore(79)
+  await trip()
+  await lookAfterBroadcasts(app.services)
+  assert.equal((await noticesTo(project.email)).length, 100)
+})
+
 test('a post that was paused by hand tells nobody', async () => {
   const { project, path } = await newPost(app, { subscribers: 1 })
   await project.post(`${path}/send`)

@@ -1,6 +1,6 @@
 import { type Loop, startLoop } from '../../base/loop.ts'
 import type { Services } from '../../operations/context.ts'
-import { findOwnerAddress, sendNotice } from '../identity/index.ts'
+import { notifyOwner } from '../identity/index.ts'
 import { pageUnreleased, releaseUnused } from '../usage/index.ts'
 import { markOwnerTold, pageTripped, type TrippedRow } from './post-queries.ts'
 
@@ -35,11 +35,10 @@ export async function lookAfterBroadcasts(services: Services): Promise<boolean> 
 const tellOwner = (services: Services, { subject, reason, ...key }: TrippedRow): Promise<void> =>
   services.database.transaction(async (tx) => {
     if (!(await markOwnerTold(tx, key))) return
-    const owner = await findOwnerAddress(tx, key.project_id)
-    if (!owner?.email) return
-    await sendNotice(services, tx, {
+    await notifyOwner(services, tx, {
+      project_id: key.project_id,
       kind: 'post_paused',
-      to: owner.email,
+      pace: 'once',
       subject: 'A post was paused while it was being sent',
       parts: [
         `“${subject}” is held back: whoever has it keeps it, and nobody else gets it for now.`,

@@ -11,6 +11,7 @@ import {
   type Recipient,
   TemplateError,
 } from '../../mail/compile/index.ts'
+import { formatUnsubscribeAddress, formatVerp } from '../../mail/verp.ts'
 import type { Services } from '../../operations/context.ts'
 import { canonicalUrl, type ListRow, senderOf } from '../lists/index.ts'
 import { describePost } from './describe-post.ts'
@@ -66,8 +67,8 @@ export function frameOf({ config }: Pick<Services, 'config'>, { list, post }: Is
       open: `${PUBLIC_URL}/o/{token}.gif`,
     },
     mail: {
-      return_path: `b+{token}@${return_host ?? MAIL_DOMAIN}`,
-      unsubscribe: receivesMail(config) ? `unsubscribe+{token}@${MAIL_DOMAIN}` : null,
+      return_path: formatVerp('{token}', return_host ?? MAIL_DOMAIN),
+      unsubscribe: receivesMail(config) ? formatUnsubscribeAddress('{token}', MAIL_DOMAIN) : null,
     },
     feedback_id: `${formatId('post', post.id)}:${formatId('lst', list.id)}:broadcast:${senderId}`,
     message_id_domain: return_host === undefined ? MAIL_DOMAIN : domainOf(from.address),

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import { type BroadcastId, type ListId, newId, type PostId, type ProjectId, type UserId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import { nothing, sql } from '../../database/sql.ts'
+import { isSwitchedOff } from '../../delivery/control.ts'
 import { returnHostOf } from '../../mail/verp.ts'
 import type { PostHead, PostParams, PostRow, PostStatus } from './post.ts'
 
@@ -137,18 +138,31 @@ export const findPostHeads = (db: Queryable, keys: PostKey[]) => db.many<PostHea
 export const deletePostRow = (tx: Transaction, key: PostKey) => tx.run`
   delete from posts where project_id = ${key.project_id} and list_id = ${key.list_id} and id = ${key.post_id}`
 
-/** Scheduled posts whose time has come, the longest overdue first. */
-export const pageDuePosts = (db: Queryable, now: Date, limit: number) => db.many<PostKey>`
-  select p.project_id, p.list_id, p.id as post_id from posts p
-  join lists l on l.project_id = p.project_id and l.id = p.list_id and l.deleted_at is null
-  join projects on projects.id = p.project_id and projects.deleted_at is null
-  where p.status = 'scheduled' and p.scheduled_at <= ${now} order by p.scheduled_at limit ${limit}`
+interface DueRound {
+  now: Date
+  limit: number
+  /** These wait for the others. */
+  without: { projects: ProjectId[]; posts: PostId[] }
+}
 
-/** False when somebody else is at it in this moment. */
+/** Of each project the scheduled post whose time came first, the longest overdue first. */
+export const pageDuePosts = (db: Queryable, { now, limit, without }: DueRound) => db.many<PostKey>`
+  select project_id, list_id, post_id from (
+    select distinct on (p.project_id) p.project_id, p.list_id, p.id as post_id, p.scheduled_at from posts p
+    join lists l on l.project_id = p.project_id and l.id = p.list_id and l.deleted_at is null
+    join projects on projects.id = p.project_id and projects.deleted_at is null
+    where p.status = 'scheduled' and p.scheduled_at <= ${now} and not ${isSwitchedOff(sql`p.project_id`)}
+      and p.project_id <> all(${without.projects}::uuid[]) and p.id <> all(${without.posts}::uuid[])
+    order by p.project_id, p.scheduled_at, p.id) due
+  order by scheduled_at limit ${limit}`
+
+/** False when somebody else is at it in this moment, or its agent is switched off. Whoever does that now waits for us, and finds what we begin. */
 export const tryLockPost = async (tx: Transaction, key: PostKey): Promise<boolean> =>
   (await tx.first`
-    select 1 from posts where project_id = ${key.project_id} and list_id = ${key.list_id} and id = ${key.post_id} for update skip locked`) !==
-  null
+    select 1 from posts p join projects on projects.id = p.project_id join users owner on owner.id = projects.owner_id
+    where p.project_id = ${key.project_id} and p.list_id = ${key.list_id} and p.id = ${key.post_id}
+      and (owner.kind <> 'agent' or owner.disabled_at is null)
+    for update of p skip locked for share of owner skip locked`) !== null
 
 /** Agents that are subscribed have no address, and get no mail. There are few of them, so that they are looked up by their contacts. */
 export const countAgents = async (db: Queryable, { project_id, list_id }: Pick<PostKey, 'project_id' | 'list_id'>): Promise<number> =>

@@ -1,6 +1,7 @@
 import { resumeBroadcast } from '../../delivery/control.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
 import { changeState } from './change-state.ts'
+import { holdAsker } from './hold-asker.ts'
 import { refuseLostSenderNow } from './lost-sender.ts'
 import { PostDetail, PostParams } from './post.ts'
 import { keyOf } from './post-queries.ts'
@@ -22,6 +23,7 @@ export const resumePost = defineOperation({
       action: 'resume',
       event: 'post.resumed',
       apply: async (tx, { project_id, id }) => {
+        await holdAsker(tx, context.caller)
         await refuseLostSenderNow(tx, { project_id, post_id: id })
         return (await resumeBroadcast(tx, { project_id, post_id: id })) ? {} : null
       },

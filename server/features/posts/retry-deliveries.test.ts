@@ -4,6 +4,7 @@ import { credentialFor, useUp } from '../../../tests/support/payable.ts'
 import { startApp } from '../../../tests/support/posthaste.ts'
 import { addPostInFlight, importReaders, newList, newPost, newSentPost, postData } from '../../../tests/support/posts.ts'
 import type { TestProject } from '../../../tests/support/project.ts'
+import { parseId } from '../../base/ids.ts'
 import { expandOne } from '../../delivery/broadcast/expand.ts'
 import { pageUnreleased, releaseUnused } from '../usage/index.ts'
 import { lookAfterBroadcasts } from './index.ts'
@@ -53,6 +54,28 @@ test('who has left since is not written to', async () => {
   assert.deepEqual((await retry(project, path)).body, { retried: 1 })
   await queueAll()
   assert.deepEqual((await statuses(project, path)).sort(), ['failed', 'queued'])
+  assert.deepEqual(await project.events(), ['post.resumed'])
+})
+
+test('who pauses is not written to, and not counted, until the pause is over', async () => {
+  const { project, list, path } = await newSentPost(app, ['failed', 'failed', 'failed'])
+  const { body: people } = await project.get(`/lists/${list.id}/subscribers`)
+  const pause = (id: string, days: number) => database.run`
+    update subscribers set paused_until = ${new Date(app.clock.now().getTime() + days * 86_400_000)}
+    where project_id = ${project.id} and id = ${parseId('sub', id)}`
+  for (const { id } of people) await pause(id, 30)
+  const refused = await retry(project, path)
+  assert.deepEqual([refused.status, refused.body.error.code], [422, 'validation_error'])
+  assert.match(refused.body.error.message, /^deliveries: has none that failed and whose subscriber is still there and does not pause/)
+  assert.deepEqual(await project.events(), [])
+
+  await pause(people[0].id, -1)
+  await pause(people[1].id, -1)
+  assert.deepEqual((await retry(project, path)).body, { retried: 2 })
+  // Before it is queued again, the second changes their mind.
+  await pause(people[1].id, 30)
+  await queueAll()
+  assert.deepEqual((await statuses(project, path)).sort(), ['failed', 'failed', 'queued'])
   assert.deepEqual(await project.events(), ['post.resumed'])
 })
 

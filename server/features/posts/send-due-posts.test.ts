@@ -5,6 +5,8 @@ import { startApp } from '../../../tests/support/posthaste.ts'
 import { broadcastOf, newPost, postData } from '../../../tests/support/posts.ts'
 import { queuedMail } from '../../../tests/support/subscribers.ts'
 import { until } from '../../../tests/support/until.ts'
+import { createCompiler } from '../../mail/compile/index.ts'
+import { DueTurns } from './due-turns.ts'
 import { sendDuePosts, startDuePosts } from './index.ts'
 
 /** Nothing runs by itself here: the process was down, as it were. */
@@ -106,6 +108,57 @@ test('more than one look can hold are all sent', async () => {
   while (await sendDuePosts(app.services));
   assert.equal((await database.many`select 1 from broadcasts where project_id = ${project.id}`).length, 120)
   assert.equal((await project.get(`/lists/${list.id}/posts/${post.id}`)).body.sending, false)
+})
+
+/** Due for a while, oldest first. */
+async function duePosts(count: number) {
+  const { project } = await newPost(app, { subscribers: 1 })
+  await database.run`
+    insert into posts (project_id, list_id, id, subject, body_text, status, scheduled_at, created_at, updated_at)
+    select project_id, list_id, gen_random_uuid(), 'Due ' || nr, 'x', 'scheduled', now() - interval '1 hour' + nr * interval '1 second', now(), now()
+    from posts, generate_series(1, ${count}::int) nr where project_id = ${project.id}`
+  return {
+    sent: async () =>
+      (
+        await database.many<{ subject: string }>`
+          select source->'post'->>'subject' as subject from broadcasts where project_id = ${project.id} order by subject`
+      ).map(({ subject }) => subject),
+  }
+}
+
+test('projects take turns: who has many due holds up nobody else', async () => {
+  const [many, one] = [await duePosts(3), await duePosts(1)]
+  await sendDuePosts(app.services)
+  assert.deepEqual([await many.sent(), await one.sent()], [['Due 1'], ['Due 1']])
+  while (await sendDuePosts(app.services));
+  assert.deepEqual(await many.sent(), ['Due 1', 'Due 2', 'Due 3'])
+})
+
+test('where more projects wait than a round has room for, each has its turn before one has its second', async () => {
+  const [many, one] = [await duePosts(3), await duePosts(1)]
+  const turns = new DueTurns(1)
+  await sendDuePosts(app.services, turns)
+  assert.deepEqual([await many.sent(), await one.sent()], [['Due 1'], []])
+  await sendDuePosts(app.services, turns)
+  assert.deepEqual([await many.sent(), await one.sent()], [['Due 1'], ['Due 1']])
+  while (await sendDuePosts(app.services, turns));
+  assert.deepEqual(await many.sent(), ['Due 1', 'Due 2', 'Due 3'])
+})
+
+test('one that could not be sent lets those behind it pass, and is tried again later', async () => {
+  const posts = await duePosts(2)
+  const busy = createCompiler()
+  await busy.stop()
+  const turns = new DueTurns()
+  let now = app.clock.now()
+  const services = { ...app.services, clock: { now: () => now } }
+  await sendDuePosts({ ...services, compiler: busy }, turns)
+  assert.deepEqual(await posts.sent(), [])
+  while (await sendDuePosts(services, turns));
+  assert.deepEqual(await posts.sent(), ['Due 2'])
+  now = new Date(now.getTime() + 5_000)
+  while (await sendDuePosts(services, turns));
+  assert.deepEqual(await posts.sent(), ['Due 1', 'Due 2'])
 })
 
 test('the loop sends a post within two seconds of its time', async () => {

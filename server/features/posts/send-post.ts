@@ -1,14 +1,16 @@
 import { z } from 'zod'
-import { notFound } from '../../base/errors.ts'
+import { ApiError, notFound } from '../../base/errors.ts'
 import { type BroadcastId, formatId } from '../../base/ids.ts'
 import type { Context } from '../../operations/context.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
-import { rememberBegun } from '../../operations/idempotency.ts'
+import { type HeldKey, rememberBegun } from '../../operations/idempotency.ts'
 import { holdList, holdSender } from '../lists/index.ts'
 import { bookEmails } from '../payments/index.ts'
 import { beginOnce } from './begin-once.ts'
 import { beginSending, findSendable } from './begin-sending.ts'
+import { holdAsker } from './hold-asker.ts'
 import { PostParams, type PostState, stateOf } from './post.ts'
+import { issueDigest } from './post-approval.ts'
 import { compileIssue } from './post-frame.ts'
 import { findPost, findSend, keyOf, lockPost, type PostKey } from './post-queries.ts'
 
@@ -21,7 +23,7 @@ const SendResult = z
   })
   .meta({ id: 'SendResult' })
 
-export const sendPost = defineOperation({
+const contract = {
   id: operation,
   method: 'POST',
   path: '/lists/{listId}/posts/{postId}/send',
@@ -34,31 +36,56 @@ export const sendPost = defineOperation({
   result: SendResult,
   status: 202,
   errors: ['not_found', 'validation_error', 'limit_exceeded', 'spending_cap_reached', 'conflict', 'provider_error'],
+} satisfies Partial<Parameters<typeof defineOperation>[0]>
+
+export const sendPost = defineOperation({
+  ...contract,
 
   async run(context, { params }) {
-    const key = keyOf(context.caller, params)
-    return beginOnce(context, {
-      operation,
-      key,
-      begin: () => bookAndBegin(context, key),
-      whatBecame: (broadcast_id) => whatBecame(context, key, broadcast_id),
-    })
+    return send(context, { key: keyOf(context.caller, params), shown: null })
   },
 })
 
+/** For the page that shows a post to who approves it: what has changed since they looked is not sent. No route leads here. */
+export const sendShownPost = defineOperation({
+  ...contract,
+  query: z.object({ shown: z.string().meta({ description: 'The digest of what they saw' }) }),
+
+  async run(context, { params, query }) {
+    return send(context, { key: keyOf(context.caller, params), shown: query.shown })
+  },
+})
+
+interface Wanted {
+  key: PostKey
+  /** Null for who has not said what they saw. */
+  shown: string | null
+}
+
+const send = (context: Context, wanted: Wanted) =>
+  beginOnce(context, {
+    operation,
+    key: wanted.key,
+    begin: (held) => bookAndBegin(context, wanted, held),
+    whatBecame: (broadcast_id) => whatBecame(context, wanted.key, broadcast_id),
+  })
+
 /** Booking and beginning are one transaction: what is not booked is not sent, and what is not sent is not booked. */
-async function bookAndBegin(context: Context, key: PostKey) {
+async function bookAndBegin(context: Context, { key, shown }: Wanted, held: HeldKey) {
   const { recipients, activation, ...issue } = await findSendable(context.database, key, context.clock.now())
+  // What is compiled is what is sent (`refuseChanged`).
+  if (shown !== null && shown !== issueDigest(context, issue)) throw new ApiError('conflict', 'The post was changed since it was shown.')
   const compiled = await compileIssue(context, issue)
   const purchase = { operation, target: formatId('post', key.post_id), count: recipients }
   const { result, receipt } = await bookEmails(context, purchase, async (tx, reservation_id) => {
     // Whoever deletes the list waits for us, and whoever sends at the same time finds it on its way.
     if (!(await holdList(tx, key)) || !(await lockPost(tx, key))) throw notFound('post')
+    await holdAsker(tx, context.caller)
     await holdSender(tx, key)
     // Who has joined since the count gets nothing: a payment may lie between, and nobody more is booked.
     const sendable = { ...(await findSendable(tx, key, tx.now)), recipients, activation, compiled, reservation_id }
     const broadcast_id = await beginSending(context, tx, sendable)
-    await rememberBegun(tx, context, broadcast_id)
+    await rememberBegun(tx, held, broadcast_id)
     return broadcast_id
   })
   return { broadcast_id: result, result: { status: 'sending' satisfies PostState, recipients }, receipt }

@@ -1,6 +1,7 @@
 import type { ContactId, ProjectId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import type { ContactRow } from '../contacts/contact.ts'
+import { keepFormerAddress } from '../contacts/index.ts'
 import type { Subscription } from './preferences.ts'
 
 export interface ContactKey {
@@ -22,14 +23,12 @@ export const savePause = (tx: Transaction, { project_id, contact_id }: ContactKe
   update subscribers set paused_until = ${until}
   where project_id = ${project_id} and contact_id = ${contact_id} and status = 'active'`
 
-/** One person with another address: what is known of them stays, on whichever list. */
-export async function moveAddress(
-  tx: Transaction,
-  { project_id, id }: ContactRow,
-  { address, key }: { address: string; key: string },
-): Promise<void> {
+/** One person with another address: what is known of them stays, on whichever list. That the old mailbox was full says nothing of the new one. */
+export async function moveAddress(tx: Transaction, contact: ContactRow, { address, key }: { address: string; key: string }): Promise<void> {
+  const { project_id, id } = contact
+  await keepFormerAddress(tx, contact, key)
   await tx.run`
-    update contacts set email = ${address}, email_key = ${key}, updated_at = ${tx.now} where project_id = ${project_id} and id = ${id}`
+    update contacts set email = ${address}, email_key = ${key}, soft_bounced_on = '{}', updated_at = ${tx.now} where project_id = ${project_id} and id = ${id}`
   await tx.run`
     update subscribers set email = ${address}, email_key = ${key} where project_id = ${project_id} and contact_id = ${id}`
 }

@@ -24,3 +24,19 @@ export const findKept = (db: Queryable, { project_id, kept_id }: Pick<Kept, 'pro
 
 export const deleteKept = (db: Queryable, { project_id, kept_ids }: { project_id: ProjectId; kept_ids: string[] }) => db.run`
   delete from inbound_spool where project_id = ${project_id} and id = any(${kept_ids}::uuid[])`
+
+export interface StoredMail {
+  messages: number
+  bytes: number
+  /** Some of the oldest and of the newest. */
+  sample: string[]
+}
+
+/** Of all projects: for whoever runs the installation, and copies its files. */
+export const countStored = (db: Queryable, { keptPrefix, sampled }: { keptPrefix: string; sampled: number }) => db.first<StoredMail>`
+  with stored as (
+    select raw_key, max(raw_size) as size, max(created_at) as newest from emails
+    where raw_key is not null and not starts_with(raw_key, ${keptPrefix}) group by raw_key)
+  select count(*)::integer as messages, coalesce(sum(size), 0)::float8 as bytes, array(
+    (select raw_key from stored order by newest limit ${sampled}) union (select raw_key from stored order by newest desc limit ${sampled})) as sample
+  from stored`

@@ -7,7 +7,7 @@ import { deleteKept, findKept } from './raw-mail-queries.ts'
  * each costs more than all of its reading; the others are in the blob store, as is everything from before there were two places. Nobody else looks at what is
  * in a key.
  */
-const keptPrefix = 'kept/'
+export const keptPrefix = 'kept/'
 
 /** Larger ones go to the blob store: they would make a backup of the database long, and their file is a small part of their cost. */
 export const maxKeptBytes = 64 * 1024

@@ -18,16 +18,19 @@ export const findSubscriptions = (db: Queryable, { project_id, contact_id, email
   where project_id = ${project_id} and contact_id = ${contact_id} and email_key = ${email_key} and status in ('active', 'pending')
   order by list_id, id`
 
-/** `day` as 2026-11-02. Answers the days of the last `windowDays`, this one included; none for who is no contact. */
+/**
+ * `day` as 2026-11-02. Answers the days of the last `windowDays`, this one included; none for who is no contact. What comes back late of an
+ * address that they have no more says nothing of the one that they have.
+ */
 export async function noteSoftDay(
   tx: Transaction,
-  { project_id, contact_id }: AddresseeKey,
+  { project_id, contact_id, email_key }: AddresseeKey,
   { day, windowDays }: { day: string; windowDays: number },
 ): Promise<string[]> {
   const noted = await tx.first<{ days: string[] }>`
     update contacts set soft_bounced_on = array(
       select distinct day from unnest(soft_bounced_on || ${day}::date) as day where day > ${day}::date - ${windowDays}::integer order by day)
-    where project_id = ${project_id} and id = ${contact_id}
+    where project_id = ${project_id} and id = ${contact_id} and email_key = ${email_key}
     returning soft_bounced_on::text[] as days`
   return noted?.days ?? []
 }

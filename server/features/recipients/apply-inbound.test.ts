@@ -5,6 +5,7 @@ import { startApp } from '../../../tests/support/posthaste.ts'
 import { ledgerOf, newSentPost, suppressionsOf, type TestRecipient } from '../../../tests/support/recipients.ts'
 import { assertCounts } from '../../../tests/support/subscribers.ts'
 import type { DeliveryTokens } from '../../base/delivery-token.ts'
+import { readBackchannel } from '../../mail/reports/read-backchannel.ts'
 import { applyBackchannelMail } from './apply-inbound.ts'
 
 const app = await startApp()
@@ -25,8 +26,8 @@ const forged = (recipient: TestRecipient): TestRecipient => ({
     Object.entries(recipient.tokens).map(([purpose, token]) => [purpose, `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`]),
   ) as DeliveryTokens,
 })
-const apply = (envelope_to: string, raw: Buffer | string, envelope_from = '') =>
-  applyBackchannelMail(app.services, { envelope_to, envelope_from, raw: Buffer.from(raw) })
+const apply = async (envelope_to: string, raw: Buffer | string, envelope_from = '') =>
+  applyBackchannelMail(app.services, { envelope_to, envelope_from, content: await readBackchannel(Buffer.from(raw)) })
 const letter = ({
   from,
   subject = 'Re: Hello',

@@ -9,6 +9,7 @@ import { type PeerAction, type PeerCall, startSmtpPeer } from '../../../tests/su
 import { assertCounts } from '../../../tests/support/subscribers.ts'
 import { until } from '../../../tests/support/until.ts'
 import { type ContactId, formatId } from '../../base/ids.ts'
+import { readBackchannel } from '../../mail/reports/read-backchannel.ts'
 import { parseVerp } from '../../mail/verp.ts'
 import { applyBackchannelMail } from './apply-inbound.ts'
 
@@ -238,7 +239,8 @@ test('a token of a single mail unsubscribes nobody, and another project’s or a
   const letter = Buffer.from(`From: <${to}>\r\nTo: <x@posthaste.test>\r\nSubject: STOP\r\n\r\nSTOP\r\n`)
   for (const local of ['unsubscribe', 'b']) {
     const envelope_to = `${local}+${token}@posthaste.test`
-    assert.equal(await applyBackchannelMail(app.services, { envelope_to, envelope_from: to, raw: letter }), null)
+    const content = await readBackchannel(letter)
+    assert.equal(await applyBackchannelMail(app.services, { envelope_to, envelope_from: to, content }), null)
   }
   assert.equal((await fetch(`${app.url}/u/${token}`, { method: 'POST' })).status, 404)
   const forged = `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`

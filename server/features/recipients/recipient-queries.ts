@@ -21,6 +21,19 @@ const whatWasSent = sql`
 export const findRecipient = (db: Queryable, { project_id, id }: RecipientKey) => db.first<RecipientRow>`
   select ${columns} from deliveries d ${whatWasSent} where d.project_id = ${project_id} and d.id = ${id}`
 
+/**
+ * Whether one that is not there may have been a copy of a broadcast whose ledger was pruned: the id tells when it was made (RFC 9562
+ * section 5.7), and clocks differ.
+ */
+export async function mayBePruned(db: Queryable, { project_id, id }: RecipientKey): Promise<boolean> {
+  const madeAt = new Date(Number.parseInt(id.replace('-', '').slice(0, 12), 16))
+  const pruned = await db.first`
+    select 1 from broadcasts b join lists l on l.project_id = b.project_id and l.id = b.list_id and l.deleted_at is null
+    where b.project_id = ${project_id} and b.pruned_at is not null
+      and ${madeAt}::timestamptz between b.created_at - interval '1 day' and b.finished_at + interval '1 day' limit 1`
+  return pruned !== null
+}
+
 export const findRecipients = (db: Queryable, keys: RecipientKey[]) => db.many<RecipientRow>`
   select ${columns} from deliveries d ${whatWasSent} where (d.project_id, d.id) in (
     select * from unnest(${keys.map(({ project_id }) => project_id)}::uuid[], ${keys.map(({ id }) => id)}::uuid[]))`

@@ -1,3 +1,4 @@
+import { parseDeliveryToken } from '../../base/delivery-token.ts'
 import { parseAddress } from '../../mail/address.ts'
 import type { Services } from '../../operations/context.ts'
 import { findList, type ListRow } from '../lists/index.ts'
@@ -7,7 +8,7 @@ import { canUndoLeaving, type SubscriberRow } from '../subscribers/subscriber.ts
 import { findSuppression } from '../suppressions/index.ts'
 import { findRecipientKey, projectFinder } from './find-recipient.ts'
 import type { RecipientKey } from './recipient.ts'
-import { countUnsubscribed, findRecipient, lockRecipient } from './recipient-queries.ts'
+import { countUnsubscribed, findRecipient, lockRecipient, mayBePruned } from './recipient-queries.ts'
 
 export interface Leaving {
   /** Null when the list is gone: nothing more comes from it. */
@@ -20,16 +21,32 @@ export interface Leaving {
   has_moved: boolean
 }
 
+/** The project is gone, or the list with all that went out on it. */
+const gone: Leaving = { list: null, email: null, subscriber: null, has_moved: false }
+
 /** Whom an unsubscribe link is for; null when it is forged, or so old that nothing is known of the mail any more. */
 export async function findLeaving(services: Pick<Services, 'database' | 'secrets'>, token: string): Promise<Leaving | null> {
   const { database } = services
   const key = await findRecipientKey(services, { token, purpose: 'unsubscribe' }, projectFinder(database))
   const recipient = key && (await findRecipient(database, key))
-  if (!recipient) return null
+  if (!recipient) return (await isGone(services, token, key)) ? gone : null
   const [list, subscriber] = await Promise.all([findList(database, recipient), findSubscriber(database, recipient)])
   const address = parseAddress(recipient.email)
   const has_moved = subscriber !== null && (!address.ok || address.value.key !== subscriber.email_key)
   return { list, email: recipient.email === erasedAddress ? null : recipient.email, subscriber, has_moved }
+}
+
+/**
+ * The signature tells that the mail was ours. To refuse whoever asks to leave what is gone would look like a sender who does not let go
+ * (RFC 8058); to say so of a ledger that was merely pruned, with its subscribers still there, would be untrue.
+ */
+async function isGone(
+  { database, secrets }: Pick<Services, 'database' | 'secrets'>,
+  token: string,
+  key: RecipientKey | null,
+): Promise<boolean> {
+  if (parseDeliveryToken(secrets, 'unsubscribe', token)?.kind !== 'delivery') return false
+  return !key || !(await mayBePruned(database, key))
 }
 
 /** Does what the link promises, once; false when it is nobody's. */

@@ -11,4 +11,7 @@ const inContract = [getSender, setSender, resetSender, checkSender]
 export const senderOperations: Operation[] = [...inContract, rotateSender, ...inContract.map(atFormerPath)]
 
 export { checkDueDomains } from './check-due-domains.ts'
+export { lookAtMailDomain } from './mail-domain.ts'
+export { dmarcRecordFor } from './records.ts'
 export { lookAtReturnTarget, warnOfReturnTarget } from './return-target.ts'
+export { type SendingTrouble, troubleInSettings, troubleWithAddresses, warnOfSending } from './sending-trouble.ts'

@@ -37,18 +37,20 @@ export function recordsFor(settings: Settings, { domain, keys, receives }: Wante
       purpose: 'Return path: bounces come back here, and SPF vouches for your domain.',
       isRequired: true,
     },
-    {
-      key: 'dmarc',
-      kind: 'dmarc',
-      type: 'TXT',
-      name: `_dmarc.${domain}`,
-      value: 'v=DMARC1; p=none;',
-      purpose: 'DMARC: tells receivers what to do with mail that only pretends to be yours. A policy that you have already will do.',
-      isRequired: true,
-    },
+    dmarcRecordFor(domain),
     ...(receives ? [mxRecordFor(settings, domain)] : []),
   ]
 }
+
+export const dmarcRecordFor = (domain: string): SenderRecord => ({
+  key: 'dmarc',
+  kind: 'dmarc',
+  type: 'TXT',
+  name: `_dmarc.${domain}`,
+  value: 'v=DMARC1; p=none;',
+  purpose: 'DMARC: tells receivers what to do with mail that only pretends to be yours. A policy that you have already will do.',
+  isRequired: true,
+})
 
 function dkimRecordFor(key: DomainKey, keys: DomainKey[]): SenderRecord {
   const isRsa = key.algorithm === 'rsa-sha256'

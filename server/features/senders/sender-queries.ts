@@ -19,6 +19,11 @@ export const lockDomain = (tx: Transaction, { project_id, domain }: DomainKeyPar
 /** Of all projects: whoever makes a domain theirs, sets it up or gives it up, does so one after the other. */
 export const holdDomain = (tx: Transaction, domain: string) => holdName(tx, `sender domain ${domain}`)
 
+/** In one order: two lists that swap their domains never wait for each other. */
+export async function holdDomains(tx: Transaction, domains: string[]): Promise<void> {
+  for (const domain of [...new Set(domains)].sort()) await holdDomain(tx, domain)
+}
+
 export const countDomains = async (db: Queryable, project_id: ProjectId): Promise<number> =>
   (await db.first<{ count: number }>`select count(*) as count from sender_domains where project_id = ${project_id}`)?.count ?? 0
 

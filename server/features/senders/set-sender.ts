@@ -13,7 +13,7 @@ import { reachSender } from './reach-sender.ts'
 import { resetToDefault } from './reset-sender.ts'
 import { NewSender, SenderInfo, toSenderInfo } from './sender.ts'
 import { tryAgain } from './sender-domain.ts'
-import { checkSoon, countDomains, type DomainKeyParts, holdDomain, insertDomain, lockDomain, saveState } from './sender-queries.ts'
+import { checkSoon, countDomains, type DomainKeyParts, holdDomains, insertDomain, lockDomain, saveState } from './sender-queries.ts'
 
 export const setSender = defineOperation({
   id: 'senders.set',
@@ -52,7 +52,7 @@ async function setUpDomain(context: Context, key: ListKey, body: z.output<typeof
   await database.transaction(async (tx) => {
     const before = await lockList(tx, key)
     if (!before) throw notFound('list')
-    await holdDomain(tx, domain.domain)
+    await holdDomains(tx, [domain.domain, ...(before.sender_domain === null ? [] : [before.sender_domain])])
     const isNewTry = await beginTry(tx, domain)
     if ((await domainKeys(tx, domain)).length === 0) await addPendingKeys({ secrets }, tx, { ...domain, keys })
     await saveSender(tx, key, wanted)

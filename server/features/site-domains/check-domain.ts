@@ -5,14 +5,26 @@ import { areCertificatesOurs } from '../certificates/index.ts'
 import { type Findings, found, isSilent, nextCheckOfSilent, outcomeOf, problemsIn, survey, withMemory } from '../dns-records/index.ts'
 import type { ListKey } from '../lists/index.ts'
 import { diagnose } from './diagnose.ts'
-import { holdHosts, leaveHosts } from './hold-hosts.ts'
+import { holdHosts, leaveHosts, leaveWww } from './hold-hosts.ts'
 import { type ConnectedDomain, connectedOf } from './reach-site-domain.ts'
-import { interestIn } from './records.ts'
-import { afterCheck, hostsOf, isNaked, nextCheck, type Proof, type Seen, type SiteDomainRow, targetOf, tryAgain } from './site-domain.ts'
+import { interestIn, stillAbout } from './records.ts'
+import { findingOfOthers } from './seen-elsewhere.ts'
+import {
+  afterCheck,
+  hostsOf,
+  isNaked,
+  nextCheck,
+  type Proof,
+  type Seen,
+  type SiteDomainRow,
+  targetOf,
+  tryAgain,
+  wwwOf,
+} from './site-domain.ts'
 import { findDomain, holdZone, isHeldByOther, lockDomain, saveCheck, saveState } from './site-domain-queries.ts'
 import { tellOwner } from './tell-owner.ts'
 
-type Needs = Pick<Services, 'database' | 'config' | 'dns'>
+type Needs = Pick<Services, 'database' | 'config' | 'dns' | 'clock' | 'jobs'>
 
 interface Checked {
   /** As it was when DNS was asked. */
@@ -34,8 +46,11 @@ export async function checkDomain(services: Needs, key: ListKey, { isAsked }: { 
   // What others see counts for a domain in use; for one that is being set up, what is in the zone at this moment.
   const lookUps = row.status === 'active' && !isAsked ? dns : dns.authoritative(zone)
   const interests = connected.wanted.map((record) => interestIn(zone, record))
-  const answers = await survey(lookUps, interests, [`TXT ${zone}`, `ADDRESS ${targetOf(config, row.list_id)}`])
-  const findings = diagnose({ zone, wanted: connected.wanted, answers, isProved: row.proved_by !== null })
+  const target = targetOf(config, row.list_id)
+  const answers = await survey(lookUps, interests, [`TXT ${zone}`, `ADDRESS ${target}`])
+  const seen = { zone, wanted: connected.wanted, answers, isProved: row.proved_by !== null }
+  const own = diagnose(seen)
+  const findings = { ...own, ...(await findingOfOthers(services, { ...seen, findings: own, target })) }
   await database.transaction((tx) => settle(services, tx, { connected, findings, isSilent: isSilent(answers), isAsked }))
 }
 
@@ -46,7 +61,7 @@ async function settle(services: Needs, tx: Transaction, checked: Checked): Promi
   if (!before || before.domain !== asked.domain || before.www_enabled !== asked.www_enabled) return
   const connected = await connectedOf(services, tx, before)
   const proved_by = before.proved_by ?? ((await mayProve(tx, before, checked)) ? proofIn(connected, checked) : null)
-  const findings: Findings = { ...checked.findings, ...(proved_by === null ? {} : { proof: found }) }
+  const findings: Findings = { ...stillAbout(connected.wanted, checked.findings), ...(proved_by === null ? {} : { proof: found }) }
   const row = { ...before, ...(checked.isAsked ? tryAgain(before, tx.now) : {}), proved_by }
   const { owned, former } = await holdHosts(services, tx, { row, proof: connected.proof, findings, isAsked: checked.isAsked })
   const { certificate } = await connectedOf(services, tx, row)
@@ -59,10 +74,11 @@ async function settle(services: Needs, tx: Transaction, checked: Checked): Promi
   const after: SiteDomainRow = {
     ...row,
     ...afterCheck(row, seen, tx.now),
-    findings: withMemory(findings, before.findings),
+    findings: withMemory(findings, connected.row.findings),
     challenge: certificate?.txt?.value ?? before.challenge,
   }
-  await save(tx, { before, after, seen, isSilent: checked.isSilent })
+  await save(services, tx, { before, after, seen, isSilent: checked.isSilent })
+  if (after.status === 'failed' && !owned.includes(wwwOf(row.domain))) await leaveWww(services, tx, after)
   const problems = [...problemsIn(connected.wanted, after.findings), ...(certificate?.problem ? [certificate.problem] : [])]
   await tellOwner(services, tx, { before, after, problems })
   for (const one of former)
@@ -90,11 +106,11 @@ interface Change {
   isSilent: boolean
 }
 
-async function save(tx: Transaction, { before, after, seen, isSilent }: Change): Promise<void> {
+async function save(services: Needs, tx: Transaction, { before, after, seen, isSilent }: Change): Promise<void> {
   const usual = nextCheck(after, seen, tx.now)
   const isOver = before.status !== 'failed' && after.status === 'failed' && after.trouble === 'late'
   // Whoever owns the domain now need not wait for somebody who has given up.
-  if (isOver) await leaveHosts(tx, after, hostsOf(after))
+  if (isOver) await leaveHosts(services, tx, { row: after, hosts: hostsOf(after) })
   await saveState(tx, after, after)
   await saveCheck(tx, after, {
     findings: after.findings,

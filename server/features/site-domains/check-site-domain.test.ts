@@ -223,12 +223,18 @@ test('who is second at a naked domain shows by a record of their own that it is 
   dns.names[body.records[0].value] = ourAddresses
   dns.names[told.records[0].value] = ourAddresses
   assert.match((await owner.check()).next_step, /is not there yet\. Somebody else on this server has the domain, or is about to connect it/)
+  assert.match((await first.check()).next_step, /^TXT _acme-challenge\.\S+ is not there yet\./)
   addSiteRecords(dns, body.records)
   const ordering = await owner.check()
   assert.match(ordering.next_step, /^The DNS records are right\. The certificate is being ordered/)
   await drive(first.naked, isIssued)
   assert.equal(acme.orders.filter(({ host }) => host === first.naked).at(-1)?.proved, 'http-01')
   assert.equal((await owner.check()).status, 'active')
+  // What was seen of the record from before says nothing of the one that is wanted now.
+  assert.match(
+    (await first.get()).next_step,
+    /^TXT _posthaste-verify\.\S+ was not looked for yet\. Somebody else on this server has the domain/,
+  )
   const lost = await first.check()
   assert.deepEqual(
     [lost.status, lost.records.map(({ name, found }: Record<string, unknown>) => [name, found])],

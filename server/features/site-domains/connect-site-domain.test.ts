@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { startDnsPeer } from '../../../tests/support/dns-peer.ts'
+import { type DnsName, startDnsPeer } from '../../../tests/support/dns-peer.ts'
 import { startApp } from '../../../tests/support/posthaste.ts'
 import { sendRaw } from '../../../tests/support/raw-http.ts'
 import {
@@ -191,8 +191,17 @@ test('a naked domain that is another project’s moves to whoever’s TXT record
   const value = `posthaste-site=${owner.id.slice(4)}`
   assert.equal(
     refused.body.error.message,
-    `domain: is in use on this server. If it is yours, add a TXT record ${name} with the value ${value} to its DNS, and connect it again`,
+    `domain: is in use on this server. If it is yours, mend its DNS: TXT ${name} says “posthaste-site=${former.id.slice(4)}”. Replace it with ${value}, or add a second one. If you have changed it just now: the old value may still be remembered for up to 60 seconds. Then connect it again`,
   )
+  const kept = dns.names[name] as DnsName
+  const adding = `domain: is in use on this server. If it is yours, add a TXT record ${name} with the value ${value} to its DNS, and connect it again`
+  dns.names[name] = {}
+  assert.equal((await owner.connect(domain)).body.error.message, adding)
+  dns.names[name] = { fails: 'SERVFAIL' }
+  assert.ok(
+    (await owner.connect(domain)).body.error.message.startsWith(`${adding}. Nobody can say just now whether TXT ${name} is there: `),
+  )
+  dns.names[name] = kept
   assert.equal((await owner.get()).status, 'not_configured')
   // Both records: what says that it is the former's may have been forgotten.
   dns.names[name]?.TXT?.push(value)

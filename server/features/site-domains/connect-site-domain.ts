@@ -4,9 +4,10 @@ import { ApiError, invalid, notFound } from '../../base/errors.ts'
 import type { Transaction } from '../../database/database.ts'
 import type { Context } from '../../operations/context.ts'
 import { defineOperation } from '../../operations/define-operation.ts'
+import type { Finding } from '../dns-records/index.ts'
 import { findList, type ListKey, lockList, UnderListParams } from '../lists/index.ts'
 import { holdHosts, leaveHosts } from './hold-hosts.ts'
-import { provesOwnership, readDomain, type WantedDomain } from './new-domain.ts'
+import { lookForProof, readDomain, type WantedDomain } from './new-domain.ts'
 import { type Connection, connectedOf, reachSiteDomain } from './reach-site-domain.ts'
 import { showSiteDomain } from './show-site-domain.ts'
 import { hostsOf, isNaked, NewSiteDomain, proofFor, SiteDomainInfo, type SiteDomainRow, tryAgain, wwwOf } from './site-domain.ts'
@@ -15,7 +16,7 @@ import {
   countDomains,
   findDomain,
   findOtherList,
-  holdZone,
+  holdZones,
   insertDomain,
   isInUse,
   lockDomain,
@@ -50,15 +51,16 @@ async function connect(context: Context, key: ListKey, body: z.output<typeof New
   const wanted = readDomain(context, body)
   if (!(await findList(database, key))) throw notFound('list')
   const isElsewhere = await isInUse(database, { project_id: key.project_id, host: wanted.domain })
-  const isProved = isElsewhere && (await provesOwnership(context, { ...key, ...wanted }))
+  const proof = isElsewhere ? await lookForProof(context, { ...key, ...wanted }) : null
+  const isProved = proof?.state === 'found'
   await database.transaction(async (tx) => {
     if (!(await lockList(tx, key))) throw notFound('list')
     const before = await findDomain(tx, key)
-    for (const domain of [...new Set([wanted.domain, before?.domain ?? wanted.domain])].sort()) await holdZone(tx, domain)
-    await refuseOthers(tx, key, { wanted, isProved })
+    await holdZones(tx, [wanted.domain, ...(before ? [before.domain] : [])])
+    await refuseOthers(tx, key, { wanted, proof })
     const row = await lockDomain(tx, key)
-    if (row?.domain === wanted.domain) await keepDomain(tx, row, { wanted, isProved })
-    else await changeDomain(tx, { key, row, wanted, isProved })
+    if (row?.domain === wanted.domain) await keepDomain(context, tx, { row, wanted, isProved })
+    else await changeDomain(context, tx, { key, row, wanted, isProved })
     await beginOrder(context, tx, key)
   })
 }
@@ -66,7 +68,7 @@ async function connect(context: Context, key: ListKey, body: z.output<typeof New
 async function refuseOthers(
   tx: Transaction,
   key: ListKey,
-  { wanted, isProved }: { wanted: WantedDomain; isProved: boolean },
+  { wanted, proof }: { wanted: WantedDomain; proof: Finding | null },
 ): Promise<void> {
   const { domain } = wanted
   const other = await findOtherList(tx, key, hostsOf(wanted))
@@ -75,12 +77,16 @@ async function refuseOthers(
       other.host === domain ? 'domain' : 'www_enabled',
       `${other.host} is connected to the list “${other.name}”. Disconnect it there first`,
     )
-  if (isProved || !(await isInUse(tx, { project_id: key.project_id, host: domain }))) return
-  const { name, value } = proofFor({ domain, list_id: key.list_id })
-  throw invalid(
-    'domain',
-    `is in use on this server. If it is yours, add a TXT record ${name} with the value ${value} to its DNS, and connect it again`,
-  )
+  if (proof?.state === 'found' || !(await isInUse(tx, { project_id: key.project_id, host: domain }))) return
+  throw invalid('domain', `is in use on this server. If it is yours, ${howToProve({ domain, list_id: key.list_id }, proof)}`)
+}
+
+function howToProve(row: Pick<SiteDomainRow, 'domain' | 'list_id'>, proof: Finding | null): string {
+  // Something is there already, and what is to be done about it has been said.
+  if (proof?.state === 'wrong') return `mend its DNS: ${proof.problem} Then connect it again`
+  const { name, value } = proofFor(row)
+  const adding = `add a TXT record ${name} with the value ${value} to its DNS, and connect it again`
+  return proof?.state === 'unknown' ? `${adding}. ${proof.problem}` : adding
 }
 
 interface Proved {
@@ -88,24 +94,25 @@ interface Proved {
   isProved: boolean
 }
 
-async function keepDomain(tx: Transaction, row: SiteDomainRow, { wanted, isProved }: Proved): Promise<void> {
+async function keepDomain(context: Context, tx: Transaction, { row, wanted, isProved }: Proved & { row: SiteDomainRow }): Promise<void> {
   const { www_enabled } = wanted
   const proved_by = row.proved_by ?? (isProved && isNaked(row.domain) ? 'record' : null)
   // It costs a certificate, like another domain.
   if (www_enabled && !row.www_enabled) await refuseTooMany(tx, row, true)
-  if (row.www_enabled && !www_enabled) await leaveHosts(tx, row, [wwwOf(row.domain)])
+  if (row.www_enabled && !www_enabled) await leaveHosts(context, tx, { row, hosts: [wwwOf(row.domain)] })
   if (row.status === 'failed') await saveState(tx, row, tryAgain(row, tx.now))
   if (row.status === 'failed' || row.www_enabled !== www_enabled || row.proved_by !== proved_by)
     await saveChoice(tx, { ...row, www_enabled, proved_by })
 }
 
 async function changeDomain(
+  context: Context,
   tx: Transaction,
   { key, row, wanted, isProved }: Proved & { key: ListKey; row: SiteDomainRow | null },
 ): Promise<void> {
   await refuseTooMany(tx, key, row !== null)
   if (row) {
-    await leaveHosts(tx, row, hostsOf(row))
+    await leaveHosts(context, tx, { row, hosts: hostsOf(row) })
     await removeDomain(tx, key)
   }
   await insertDomain(tx, { ...key, ...wanted, proved_by: isProved && isNaked(wanted.domain) ? 'record' : null })

@@ -69,7 +69,12 @@ test('where the authority asks for no proof, the owner is told a record of ours'
   )
   dns.names[records[0].value] = ourAddresses
   await runDueSites(app)
-  assert.equal((await other.check()).status, 'pending')
+  const open = await other.check()
+  assert.equal(open.status, 'pending')
+  assert.match(
+    open.next_step,
+    /^TXT _posthaste-verify\.\S+ is not there yet\. The certificate was had without a proof of whose the domain is: the TXT record shows that it is yours\. Until then/,
+  )
   assert.deepEqual([await provedBy(naked), await holdersOf(naked)], [[null], []])
   addSiteRecords(dns, records)
   assert.equal((await other.check()).status, 'active')

@@ -17,7 +17,7 @@ import {
   valuesOf,
   wrong,
 } from '../dns-records/index.ts'
-import type { SiteCase, SiteRecord } from './records.ts'
+import { aboutOf, type SiteCase, type SiteRecord } from './records.ts'
 
 interface Surveyed {
   zone: string
@@ -30,15 +30,14 @@ interface Surveyed {
 /** What the answers say of each record. No network, no clock: the same answers always say the same. */
 export function diagnose({ zone, wanted, answers, isProved }: Surveyed): Findings {
   const nowhere = isNowhere(answers[`TXT ${zone}`]) && !isThere(zone, answers)
-  const findings = wanted.map((record): [string, Finding] => [
-    record.key,
-    nowhere
+  const findingOf = (record: SiteRecord): Finding => {
+    if (record.type === 'TXT' && isProved && !nowhere) return found
+    const finding = nowhere
       ? missing(`There is no domain ${zone} in DNS. Look whether it is spelt right, and registered.`)
-      : record.type === 'TXT' && isProved
-        ? found
-        : diagnoseOne({ domain: zone, record, wanted, answers }),
-  ])
-  return Object.fromEntries(findings)
+      : diagnoseOne({ domain: zone, record, wanted, answers })
+    return record.type === 'TXT' ? { ...finding, about: aboutOf(record) } : finding
+  }
+  return Object.fromEntries(wanted.map((record) => [record.key, findingOf(record)]))
 }
 
 /** Something in the zone was found, or may be there: a server that does not answer has not said no. */

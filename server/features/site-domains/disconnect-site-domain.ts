@@ -17,7 +17,8 @@ export const disconnectSiteDomain = defineOperation({
   status: 204,
   errors: ['not_found'],
 
-  async run({ database, caller }, { params }) {
+  async run(context, { params }) {
+    const { database, caller } = context
     const key = { project_id: caller.project_id, list_id: params.listId }
     await database.transaction(async (tx) => {
       if (!(await lockList(tx, key))) throw notFound('list')
@@ -26,7 +27,7 @@ export const disconnectSiteDomain = defineOperation({
       await holdZone(tx, known.domain)
       const row = await lockDomain(tx, key)
       if (!row) return
-      await leaveHosts(tx, row, hostsOf(row))
+      await leaveHosts(context, tx, { row, hosts: hostsOf(row) })
       await removeDomain(tx, key)
     })
   },

@@ -102,3 +102,48 @@ test('a domain that nobody else has heals by itself once it leads here', async (
   assert.equal((await late.get()).status, 'active')
   assert.equal(await findSiteByHost(database, late.naked), late.subdomain)
 })
+
+test('a naked domain that has failed leaves its www to others, and has it again when it heals', async () => {
+  const late = await newDomainList(app)
+  const www = `www.${late.naked}`
+  const records = await connectWith(dns, late, late.naked, { www_enabled: true })
+  dns.names[late.naked] = elsewhere
+  assert.equal((await late.check()).status, 'pending')
+  assert.equal(await holders(www), 1)
+  const other = await newDomainList(app, { project: late.project })
+  assert.match((await other.connect(www)).body.error.message, /^domain: www\.\S+ is connected to the list/)
+  await pass(7 * dayMs + 60_000)
+  assert.equal((await late.get()).status, 'failed')
+  // Its CNAME is still there, and so are the looks at it.
+  await pass(2 * hourMs)
+  assert.equal(await holders(www), 0)
+
+  const { status, body } = await other.connect(www)
+  assert.deepEqual([status, body.status], [201, 'pending'])
+  addSiteRecords(dns, body.records)
+  assert.equal((await other.check()).status, 'active')
+  await pass(2 * hourMs)
+  assert.equal(await findSiteByHost(database, www), other.subdomain)
+  const refused = await late.connect(late.naked, { www_enabled: true })
+  assert.match(refused.body.error.message, /^www_enabled: www\.\S+ is connected to the list/)
+
+  assert.equal((await other.disconnect()).status, 204)
+  addSiteRecords(dns, records)
+  await pass(dayMs)
+  assert.equal((await late.get()).status, 'active')
+  assert.deepEqual([await findSiteByHost(database, late.naked), await findSiteByHost(database, www)], [late.subdomain, late.subdomain])
+})
+
+test('whoever loses a naked domain to another leaves its www, too', async () => {
+  const former = await newDomainList(app)
+  const [domain, www] = [former.naked, `www.${former.naked}`]
+  await connectWith(dns, former, domain, { www_enabled: true })
+  assert.equal((await former.check()).status, 'active')
+  assert.equal(await holders(www), 1)
+  const owner = await newDomainList(app)
+  verify(domain, owner)
+  dns.names[`${owner.id.slice(4)}.sites.ours.test`] = { A: ['127.0.0.1'], AAAA: ['2001:db8::1'] }
+  assert.equal((await owner.connect(domain)).status, 201)
+  assert.equal((await owner.check()).status, 'active')
+  assert.deepEqual([(await former.get()).status, await holders(www)], ['failed', 0])
+})

@@ -8,3 +8,4 @@ export const siteDomainOperations: Operation[] = [getSiteDomain, connectSiteDoma
 
 export { checkDueSiteDomains } from './check-due-domains.ts'
 export { findSiteByHost } from './site-domain-queries.ts'
+export { lookAtSiteTarget } from './site-target.ts'

@@ -2,8 +2,10 @@ import type { z } from 'zod'
 import { invalid } from '../../base/errors.ts'
 import { isWithin, parseDomain, zoneOf } from '../../mail/domain-name.ts'
 import type { Context } from '../../operations/context.ts'
-import { survey, valuesOf } from '../dns-records/index.ts'
-import { hostsOf, isNaked, type NewSiteDomain, proofFor, type SiteDomainRow } from './site-domain.ts'
+import { type Finding, survey } from '../dns-records/index.ts'
+import { diagnose } from './diagnose.ts'
+import { interestIn, ownRecord } from './records.ts'
+import { hostsOf, isNaked, type NewSiteDomain, type SiteDomainRow } from './site-domain.ts'
 
 export type WantedDomain = Pick<SiteDomainRow, 'domain' | 'www_enabled'>
 
@@ -32,9 +34,10 @@ const isOurs = ({ PUBLIC_URL, API_URL, AUTH_URL, MCP_URL, MAIL_DOMAIN, SITE_TARG
     isWithin(host, own),
   )
 
-/** Whether the TXT record is there by which a domain that another project has live is shown to be this list's. */
-export async function provesOwnership({ dns }: Pick<Context, 'dns'>, row: Pick<SiteDomainRow, 'domain' | 'list_id'>): Promise<boolean> {
-  const { name, value } = proofFor(row)
-  const answers = await survey(dns.authoritative(zoneOf(row.domain)), [{ questions: [`TXT ${name}`], doubts: [] }])
-  return valuesOf(answers, `TXT ${name}`).includes(value)
+/** What is at the TXT record by which a domain that another project has live is shown to be this list's. */
+export async function lookForProof({ dns }: Pick<Context, 'dns'>, row: Pick<SiteDomainRow, 'domain' | 'list_id'>): Promise<Finding> {
+  const zone = zoneOf(row.domain)
+  const record = ownRecord(row)
+  const answers = await survey(dns.authoritative(zone), [interestIn(zone, record)])
+  return diagnose({ zone, wanted: [record], answers, isProved: false })[record.key] as Finding // the one that was asked for
 }

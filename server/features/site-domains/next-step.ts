@@ -29,14 +29,18 @@ function aboutActive(config: Settings, { row, wanted, certificate }: ConnectedDo
   if (missed !== null) return [`The site is live at ${url}.`, missed]
   if (certificate?.problem && certificate.status === 'issued')
     return [`The site is live at ${url}, but its certificate could not be renewed yet: ${certificate.problem}`]
-  return [`Nothing to do: the site is live at ${url}.`, ...proxyNote(config, row)]
+  return [`Nothing to do: the site is live at ${url}.`, ...proxyNote(config, row), ...aboutOthers(row)]
 }
+
+/** What resolvers still remember, as the last check has seen. */
+const aboutOthers = ({ findings }: SiteDomainRow): string[] => (findings.others?.problem ? [findings.others.problem] : [])
 
 /** Whoever does TLS in front of us has to know of the host. */
 const proxyNote = (config: Settings, { domain }: SiteDomainRow): string[] =>
   areCertificatesOurs(config) ? [] : [`The proxy in front of this server does TLS: it needs a certificate for ${domain}.`]
 
-function aboutOpen(config: Settings, { row, wanted, proof, certificate }: ConnectedDomain): string[] {
+function aboutOpen(config: Settings, connected: ConnectedDomain): string[] {
+  const { row, wanted, certificate, isContested } = connected
   const { domain, trouble, last_checked_at } = row
   if (trouble === 'moved')
     return [
@@ -55,24 +59,33 @@ function aboutOpen(config: Settings, { row, wanted, proof, certificate }: Connec
     return [
       `Add the records below to the DNS of ${domain}, where you registered it or keep its name servers. They are looked for every minute.`,
       ...later,
+      ...whyOwnRecord(config, connected),
     ]
   const problems = problemsIn(wanted, row.findings)
   if (isGivenUp && problems.length === 0)
     return [
       ...opening(row),
-      ...(isTold
-        ? ['All records are there, but somebody else on this server has the domain. Ask for a check, and it is yours.']
-        : [...later, 'Ask for a check, and add the record that is listed then.']),
+      ...(isTold && !isContested
+        ? ['All records are there; the next check makes it good.']
+        : isTold
+          ? ['All records are there, but somebody else on this server has the domain. Ask for a check, and it is yours.']
+          : [...later, 'Ask for a check, and add the record that is listed then.']),
     ]
   return [
     ...opening(row),
-    ...(problems.length > 0 ? firstOf(problems) : aboutCertificate(config, certificate)),
+    ...(problems.length > 0 ? firstOf(problems) : [...aboutCertificate(config, certificate), ...aboutOthers(row)]),
     ...later,
-    ...(proof === 'record' && areCertificatesOurs(config) && row.proved_by === null && wanted.some(({ key }) => key === 'proof')
-      ? ['Somebody else on this server has the domain, or is about to connect it: the TXT record shows that it is yours.']
-      : []),
+    ...whyOwnRecord(config, connected),
     ...(row.status === 'failed' ? ['When you have mended it, ask for a check.'] : []),
   ]
+}
+
+/** Why it is not the record for the certificate that has to be there. */
+function whyOwnRecord(config: Settings, { row, wanted, proof, isContested }: ConnectedDomain): string[] {
+  if (proof !== 'record' || row.proved_by !== null || !areCertificatesOurs(config) || !wanted.some(({ key }) => key === 'proof')) return []
+  return isContested
+    ? ['Somebody else on this server has the domain, or is about to connect it: the TXT record shows that it is yours.']
+    : ['The certificate was had without a proof of whose the domain is: the TXT record shows that it is yours.']
 }
 
 function aboutCertificate(config: Settings, certificate: ConnectedDomain['certificate']): string[] {

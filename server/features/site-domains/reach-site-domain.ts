@@ -3,7 +3,7 @@ import type { Queryable } from '../../database/database.ts'
 import type { Services } from '../../operations/context.ts'
 import { areCertificatesOurs, type CertificateView, findCertificate, isCertificateOfOther } from '../certificates/index.ts'
 import { findList, type ListKey, type ListRow } from '../lists/index.ts'
-import { recordsFor, type SiteRecord } from './records.ts'
+import { recordsFor, type SiteRecord, stillAbout } from './records.ts'
 import type { Proof, SiteDomainRow } from './site-domain.ts'
 import { findDomain, isHeldByOther } from './site-domain-queries.ts'
 
@@ -17,9 +17,12 @@ export interface Connection {
 }
 
 export interface ConnectedDomain {
+  /** With what was found of the records that are wanted now. */
   row: SiteDomainRow
   wanted: SiteRecord[]
   proof: Proof
+  /** Somebody else has the domain, or is at it, and nothing has shown yet whose it is. */
+  isContested: boolean
   /** Null when none was ordered yet, or a proxy does TLS. */
   certificate: CertificateView | null
 }
@@ -38,12 +41,14 @@ export async function connectedOf({ config }: Settings, db: Queryable, row: Site
   const certificate = isOurs ? await findCertificate(db, key) : null
   // An authority that asked for no proof leaves nothing to wait for.
   const isUnproved = certificate?.status === 'issued' && !certificate.is_proved
-  const proof = row.proved_by ?? (isOurs && !isUnproved && !(await isContested(db, row)) ? 'certificate' : 'record')
+  const isContested = row.proved_by === null && (await isAtOther(db, row))
+  const proof = row.proved_by ?? (isOurs && !isUnproved && !isContested ? 'certificate' : 'record')
   // The order may be another one since the last check, with another value.
   const challenge = certificate?.txt?.value ?? row.challenge
-  return { row, proof, certificate, wanted: recordsFor(config, { row, proof, challenge }) }
+  const wanted = recordsFor(config, { row, proof, challenge })
+  return { row: { ...row, findings: stillAbout(wanted, row.findings) }, proof, isContested, certificate, wanted }
 }
 
-/** Somebody else has the domain, or is at it: a value that both were told shows nothing. */
-const isContested = async (db: Queryable, { project_id, list_id, domain }: SiteDomainRow): Promise<boolean> =>
+/** A value that both were told shows nothing. */
+const isAtOther = async (db: Queryable, { project_id, list_id, domain }: SiteDomainRow): Promise<boolean> =>
   (await isHeldByOther(db, { list_id, host: domain })) || isCertificateOfOther(db, { project_id, host: domain })

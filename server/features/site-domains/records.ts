@@ -1,5 +1,5 @@
 import type { Config } from '../../base/config.ts'
-import type { Case, Interest, WantedRecord } from '../dns-records/index.ts'
+import type { Case, Findings, Interest, WantedRecord } from '../dns-records/index.ts'
 import { isNaked, type Proof, proofFor, type SiteDomainRow, targetOf, wwwOf } from './site-domain.ts'
 
 /** What a site's domain needs. A CNAME says whose site it is; an ALIAS only leads here, and a TXT record says the rest. */
@@ -37,7 +37,8 @@ export function recordsFor(settings: Pick<Config, 'SITE_TARGET'>, { row, proof, 
   ]
 }
 
-const ownRecord = (row: Wanted['row']): SiteRecord => ({
+/** The record of our own by which a domain shows whose it is, where the one for the certificate would not. */
+export const ownRecord = (row: Pick<SiteDomainRow, 'domain' | 'list_id'>): SiteRecord => ({
   key: 'proof',
   type: 'TXT',
   ...proofFor(row),
@@ -62,6 +63,17 @@ const wwwRecord = (domain: string, value: string): SiteRecord => ({
   purpose: `Leads those who write ${wwwOf(domain)} there, too. The site is live without it.`,
   isRequired: false,
 })
+
+/** What tells one TXT record from another: which one is wanted depends on who else is at the domain, and its value on the order that is open. */
+export const aboutOf = ({ name, value }: Pick<SiteRecord, 'name' | 'value'>): string => `${name} ${value}`
+
+/** Without what was seen of a record that is not wanted any more: it says nothing of the one in its place. */
+export const stillAbout = (wanted: SiteRecord[], findings: Findings): Findings =>
+  Object.fromEntries(
+    Object.entries(findings).filter(
+      ([key, { about }]) => about === undefined || wanted.some((record) => record.key === key && aboutOf(record) === about),
+    ),
+  )
 
 /** What is asked about a record in its zone, and where else people put it. */
 export function interestIn(zone: string, { type, name }: SiteRecord): Interest {

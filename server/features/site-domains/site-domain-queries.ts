@@ -15,6 +15,11 @@ export const lockDomain = (tx: Transaction, { project_id, list_id }: ListKey) =>
 /** Of all projects: whoever has to do with a domain, or a name below it, does so one after the other. */
 export const holdZone = (tx: Transaction, domain: string) => holdName(tx, `site domain ${zoneOf(domain)}`)
 
+/** By the zones, which is what is held: two who want the same ones never wait for each other. */
+export async function holdZones(tx: Transaction, domains: string[]): Promise<void> {
+  for (const zone of [...new Set(domains.map(zoneOf))].sort()) await holdZone(tx, zone)
+}
+
 export const insertDomain = (
   tx: Transaction,
   {
@@ -57,9 +62,9 @@ export const saveMoved = (tx: Transaction, { project_id, list_id }: ListKey) => 
   where project_id = ${project_id} and list_id = ${list_id}`
 
 /** Those who gave up waiting for the domain do not take it from whoever has it now: only when they ask. */
-export const saveFailedMoved = (tx: Transaction, { project_id, list_id, host }: ListKey & { host: string }) => tx.run`
+export const saveFailedMoved = (tx: Transaction, { project_id, list_id, host }: ListKey & { host: string }) => tx.many<SiteDomainRow>`
   update site_domains set trouble = 'moved', proved_by = null, challenge = null, findings = findings - 'proof', next_check_at = null
-  where domain = ${host} and status = 'failed' and (project_id, list_id) <> (${project_id}, ${list_id})`
+  where domain = ${host} and status = 'failed' and (project_id, list_id) <> (${project_id}, ${list_id}) returning *`
 
 export const removeDomain = (tx: Transaction, { project_id, list_id }: ListKey) => tx.run`
   delete from site_domains where project_id = ${project_id} and list_id = ${list_id}`
@@ -78,7 +83,7 @@ export const countConnected = async (db: Queryable, project_id: ProjectId, since
           select coalesce(own.parent_id, own.id) from projects mine join users own on own.id = mine.owner_id where mine.id = ${project_id}))`
   )?.count ?? 0
 
-/** The other list of the project that has one of the hosts, or wants it. */
+/** The other list of the project that has one of the hosts, or wants it. One that has failed has no use for www. */
 export const findOtherList = (tx: Transaction, { project_id, list_id }: ListKey, hosts: string[]) => tx.first<{
   name: string
   host: string
@@ -86,7 +91,7 @@ export const findOtherList = (tx: Transaction, { project_id, list_id }: ListKey,
   select l.name, case when d.domain = any(${hosts}) then d.domain else 'www.' || d.domain end as host
   from site_domains d join lists l on l.project_id = d.project_id and l.id = d.list_id and l.deleted_at is null
   where d.project_id = ${project_id} and d.list_id <> ${list_id}
-    and (d.domain = any(${hosts}) or d.www_enabled and 'www.' || d.domain = any(${hosts}))
+    and (d.domain = any(${hosts}) or d.www_enabled and d.status <> 'failed' and 'www.' || d.domain = any(${hosts}))
   limit 1`
 
 /** Whether another project's site is at the host at this moment. */

@@ -1,4 +1,5 @@
-import type { PostId } from '../../base/ids.ts'
+import { reasonOf } from '../../base/errors.ts'
+import { formatId, type PostId } from '../../base/ids.ts'
 import { defineJob } from '../../jobs/jobs.ts'
 import { CompilerBusy } from '../../mail/compile/index.ts'
 import type { Services } from '../../operations/context.ts'
@@ -16,6 +17,7 @@ const atOnce = 1_000
 export const describePosts = defineJob<object>({
   name: 'sites.describe_posts',
   schedule: '* * * * *',
+  retryLimit: 0,
   async run(services) {
     let after: PostId | null = null
     for (let done = 0; done < atOnce; done += batch) {
@@ -35,7 +37,8 @@ async function describe(services: Services, post: UndescribedPost): Promise<void
       if (await holdUndescribed(tx, post)) await saveSiteText(tx, { ...post, id: post.post_id }, text)
     })
   } catch (error) {
-    // It is this one's turn again in a minute.
-    if (!(error instanceof CompilerBusy)) throw error
+    // It is this one's turn again in a minute. One that fails for a reason that nobody thought of holds up no other.
+    if (error instanceof CompilerBusy) return
+    services.log.warn({ post_id: formatId('post', post.post_id), reason: reasonOf(error) }, 'a post on a site could not be described yet')
   }
 }

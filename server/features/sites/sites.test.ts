@@ -152,6 +152,29 @@ test('what was sent before the upgrade is on the site once its owner says so: by
   assert.match((await visit(upgraded, '/s/old-news/archive?q=secret')).body, /Nothing was found/)
 })
 
+test('a post that cannot be described keeps no other from it', async () => {
+  const { project, list } = await newSite(app)
+  for (const subject of ['One', 'Two', 'Three']) await publish(project, list, { subject })
+  await database.run`update posts set site_title = null where project_id = ${project.id}`
+  const described = () => database.many<{ id: string; is_described: boolean }>`
+    select id, site_title is not null as is_described from posts where project_id = ${project.id} order by id`
+  const [first, second] = await described()
+  // As if something were wrong with the first that nobody has thought of.
+  await database.execute(`alter table posts add constraint never_described check (id <> '${first?.id}' or site_title is null) not valid`)
+  await describePosts.run(app.services, {})
+  assert.deepEqual(
+    (await described()).map(({ is_described }) => is_described),
+    [false, true, true],
+  )
+  await database.run`update posts set site_title = null where project_id = ${project.id} and id = ${second?.id}`
+  await database.execute('alter table posts drop constraint never_described')
+  await describePosts.run(app.services, {})
+  assert.deepEqual(
+    (await described()).map(({ is_described }) => is_described),
+    [true, true, true],
+  )
+})
+
 test('a post that is taken off the site is nowhere on it, and comes back at its place', async () => {
   const { project, list, at } = await newSite(app)
   const older = await publish(project, list, { subject: 'Wrnog', body_html: '<p>Teh words</p>' })

@@ -3,7 +3,7 @@ import { type ContactId, formatId, newId, type SubscriberId } from '../../base/i
 import type { Transaction } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
 import { type Bulk, publishBulk } from '../../events/publish.ts'
-import { changeContactCount, renameContact } from '../contacts/index.ts'
+import { changeContactCount, nameContacts } from '../contacts/index.ts'
 import { changeCounts, holdList, type ListKey } from '../lists/index.ts'
 import { findSuppressions } from '../suppressions/index.ts'
 import { enterLine } from '../waiting-lines/index.ts'
@@ -114,13 +114,15 @@ async function adoptExistingContacts(tx: Transaction, key: ListKey, rows: Placed
   const existing = await tx.many<{ id: ContactId; email_key: string; name: string | null }>`
     select id, email_key, name from contacts where project_id = ${key.project_id} and email_key = any(${rows.map((row) => row.email_key)})`
   const contactOf = new Map(existing.map((contact) => [contact.email_key, contact]))
+  const named: { id: ContactId; name: string }[] = []
   for (const row of rows) {
     const contact = contactOf.get(row.email_key)
     if (!contact) continue
     row.contact_id = contact.id
-    // Who had no name until now has one: search looks for people by it.
-    if (contact.name === null && row.name !== null) await renameContact(tx, key.project_id, contact.id, row.name)
+    if (contact.name === null && row.name !== null) named.push({ id: contact.id, name: row.name })
   }
+  // Who had no name until now has one: search looks for people by it.
+  await nameContacts(tx, key.project_id, named)
 }
 
 async function insertSubscribers(tx: Transaction, key: ListKey, rows: Placed[]): Promise<(id: SubscriberId) => boolean> {

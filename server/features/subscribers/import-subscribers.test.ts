@@ -204,6 +204,46 @@ test('a contact without a name takes the one that an import brings, and is found
   assert.equal((await project.get(`/lists/${list}/subscribers?search=bobby`)).body.length, 1)
 })
 
+test('names for many who had none are one event row, beside those of whom more is known; told are single events', async () => {
+  const project = await app.newProject()
+  const people = 30
+  const csv = (nameOf: (n: number) => string) =>
+    `email,name\n${Array.from({ length: people }, (_, n) => `reader-${n}@example.com,${nameOf(n)}`).join('\n')}\n`
+  await postCsv(
+    project,
+    await newList(project),
+    csv(() => ''),
+  )
+  const known = { email: 'reader-7@example.com', tags: ['$0'], metadata: { plan: ['$1', 2, null] }, org: '$2', verified: true }
+  await project.post(`/lists/${await newList(project)}/subscribers`, known)
+  const named = { email: 'reader-8@example.com', name: 'Known before', verified: true }
+  await project.post(`/lists/${await newList(project)}/subscribers`, named)
+  await app.services.database.run`
+    update contacts set country = 'DE', city = 'Köln', timezone = 'Europe/Berlin', total_opens = 3, last_activity_at = ${app.clock.now()}
+    where project_id = ${project.id} and email_key = 'reader-9@example.com'`
+  const other = await newList(project)
+  await project.events()
+
+  const { body } = await postCsv(
+    project,
+    other,
+    csv((n) => `$${n}`),
+  )
+  assert.equal(body.imported, people)
+  const rows = await app.services.database.many<{ item_count: number }>`
+    select item_count from events where project_id = ${project.id} and type = 'contact.updated' and items is not null`
+  assert.deepEqual(rows, [{ item_count: people - 2 }])
+  const events = await project.eventsWithData()
+  const told = events.filter(({ type }) => type === 'contact.updated')
+  assert.deepEqual([told.length, events.length], [people - 1, 2 * people - 1])
+  for (const { data } of told) assert.deepEqual(data.contact, (await project.get(`/contacts/${data.contact_id}`)).body)
+  const nameOf = new Map(told.map(({ data }) => [(data.contact as { email: string }).email, (data.contact as { name: string }).name]))
+  assert.deepEqual(
+    [nameOf.get('reader-7@example.com'), nameOf.get('reader-9@example.com'), nameOf.has('reader-8@example.com')],
+    ['$7', '$9', false],
+  )
+})
+
 test('a body full of rubbish is refused at its first item', async () => {
   const project = await app.newProject()
   const list = await newList(project)

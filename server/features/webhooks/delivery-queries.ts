@@ -102,7 +102,8 @@ export const removeDeliveries = (db: Queryable, { project_id, webhook_id }: Webh
   delete from webhook_deliveries where project_id = ${project_id} and webhook_id = ${webhook_id} and id in (
     select id from webhook_deliveries where project_id = ${project_id} and webhook_id = ${webhook_id} limit ${limit})`
 
-/** What receivers answered may repeat what they were told about somebody. */
+/** What receivers answered may repeat what they were told about somebody, in a header as well: as part of an address to go to, encoded. */
 export const eraseAnswers = (db: Queryable, project_id: ProjectId, patterns: string[]) => db.run`
   update webhook_deliveries set response_body = null, response_headers = null
-  where project_id = ${project_id} and lower(response_body) like any(${patterns}::text[])`
+  where project_id = ${project_id}
+    and replace(replace(lower(coalesce(response_body, '') || coalesce(response_headers::text, '')), '%40', '@'), '%2b', '+') like any(${patterns}::text[])`

@@ -24,6 +24,7 @@ export const webhookOperations: Operation[] = [
 ]
 
 export { purgeWebhook } from './delete-webhook.ts'
+export { boundWebhookQueues } from './deliver/bound-queues.ts'
 export { pruneWebhookDeliveries } from './deliver/prune-deliveries.ts'
 export { createWebhooks } from './deliver/start-webhooks.ts'
 export { eraseAnswers } from './delivery-queries.ts'

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { threadMs } from '../../base/thread-time.ts'
 import { asksToStop } from './is-stop.ts'
 
 const cases: { requests: string[]; other_mail: string[] } = JSON.parse(readFileSync(join(import.meta.dirname, 'stop-cases.json'), 'utf8'))
@@ -40,6 +41,28 @@ test('long and hostile text takes no long time and is no request', () => {
     'a@b '.repeat(50),
     '\n'.repeat(300_000),
     'On 1 wrote:\n'.repeat(20_000),
+    `${"'".repeat(238)}x`,
+    `stop ${'a@'.repeat(115)}`,
+    '\ufdfa'.repeat(240),
+    '+ - '.repeat(59),
   ])
-    assert.equal(asksToStop({ subject: null, text }), false, text.slice(0, 30))
+    inNoTime(text, () => assert.equal(asksToStop({ subject: null, text }), false, text.slice(0, 30)))
+  for (const letters of ["'", ' ', '-', '+ ', 'stop ', 'stop, ', 'please ', 'a@', '\ufdfa'])
+    inNoTime(letters, () =>
+      assert.equal(asksToStop({ subject: `unsubscribe ${letters.repeat(128_000 / letters.length)} x`, text: '' }), false),
+    )
+})
+
+/** Of a processor, whatever else the machine is busy with. */
+function inNoTime(name: string, run: () => void): void {
+  const began = threadMs()
+  run()
+  const spent = threadMs() - began
+  assert.ok(spent < 500, `${name.slice(0, 30)}: ${spent} ms`)
+}
+
+test('a subject says what it says up to the length of a request', () => {
+  const courtesy = (letters: number) => `${'please '.repeat(letters / 7)}stop`
+  assert.equal(asksToStop({ subject: courtesy(210), text: '' }), true)
+  assert.equal(asksToStop({ subject: courtesy(280), text: '' }), false)
 })

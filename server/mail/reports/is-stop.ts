@@ -1,8 +1,10 @@
 import { splitQuoted } from './quoted-text.ts'
 import { closings, commands, greetings, pleasantries } from './stop-phrases.ts'
 
-/** A request is short. What is longer is a letter, for a person to read. */
+/** A request is short. What is longer is a letter, for a person to read; so is a subject. */
 const maxLetters = 240
+/** With what it answers below it. More is not looked through: anybody may write this. */
+const maxQuotedLetters = 32 * 1024
 const maxSentences = 6
 
 /**
@@ -11,17 +13,20 @@ const maxSentences = 6
  * loses a reader who never knows why, a wrong no costs the writer one click.
  */
 export function asksToStop({ subject, text }: { subject: string | null; text: string }): boolean {
-  const { text: fresh, quoted } = splitQuoted(text)
+  const { text: fresh, quoted } = splitQuoted(text.slice(0, maxQuotedLetters))
   if (fresh.length > maxLetters) return false
   const sentences = sentencesOf(fresh)
   // An empty mail to the list with "unsubscribe" as its subject; "Re: …" is the subject of the letter that is answered.
-  if (sentences.length === 0) return quoted === '' && isRequest(subject ?? '')
+  if (sentences.length === 0) return quoted === '' && subject !== null && subject.length <= maxLetters && isRequest(subject)
   if (sentences.length > maxSentences) return false
   const rest = withoutFrame(sentences, fresh.slice(fresh.lastIndexOf('\n') + 1))
   return rest.some(isRequest) && rest.every((sentence) => isRequest(sentence) || isPleasantry(sentence))
 }
 
-const isCommand = (sentence: string) => commands.some((pattern) => pattern.test(plainWords(sentence)))
+const isCommand = (sentence: string) => {
+  const words = plainWords(sentence)
+  return commands.some((pattern) => pattern.test(words))
+}
 const isPleasantry = (sentence: string) => pleasantries.test(plainWords(sentence))
 
 /** A command, or one among courtesies: "Dear all, please unsubscribe me", "Not interested, remove me, thanks". */
@@ -43,13 +48,24 @@ const sentencesOf = (text: string) =>
 
 /** Lower-case letters, digits, apostrophes and single spaces. */
 const plainWords = (text: string) =>
-  text
-    .normalize('NFKC')
-    .toLowerCase()
-    .replace(/[’‘`´]/g, "'")
-    .replace(/[^\p{L}\p{M}\p{N}'@+\s-]+/gu, ' ')
-    .replace(/\s+/g, ' ')
-    .replace(/^[\s'+-]+|[\s'+-]+$/g, '')
+  withoutEdges(
+    text
+      .normalize('NFKC')
+      .toLowerCase()
+      .replace(/[’‘`´]/g, "'")
+      .replace(/[^\p{L}\p{M}\p{N}'@+\s-]+/gu, ' ')
+      .replace(/\s+/g, ' '),
+  )
+
+/** By a loop: a pattern that ends in `+$` begins anew at each letter of a long row of them. */
+function withoutEdges(words: string): string {
+  const isEdge = (index: number) => " '+-".includes(words[index] as string) // never past the ends
+  let start = 0
+  let end = words.length
+  while (start < end && isEdge(start)) start++
+  while (end > start && isEdge(end - 1)) end--
+  return words.slice(start, end)
+}
 
 /** Without the greeting before, and without the name on a line of its own, or "regards" and a name, after the request. */
 function withoutFrame(sentences: string[], lastLine: string): string[] {

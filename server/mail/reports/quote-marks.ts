@@ -5,7 +5,7 @@ const any = (...patterns: RegExp[]) => new RegExp(patterns.map((pattern) => `(?:
 /** A line, put together from up to three, that ends in a colon and says who wrote when. */
 export const attributionLine = any(
   /^\W{0,3}on\s(?=.*\d).{4,250}\s(?:wrote|writes)\s?:$/,
-  /^.{0,200}<[^<>\s]+@[^<>\s]+>\s?(?:wrote|writes|schrieb|a écrit|escribió|escreveu|ha scritto|schreef|skrev|napisał\(a\)|пишет|написал\(а\)|写道|寫道)\s?[:：]$/,
+  /^.{0,200}<[^<>\s@]+@[^<>\s@]+>\s?(?:wrote|writes|schrieb|a écrit|escribió|escreveu|ha scritto|schreef|skrev|napisał\(a\)|пишет|написал\(а\)|写道|寫道)\s?[:：]$/,
   /^\W{0,3}am\s(?=.*\d).{4,250}\sschrieb\b.{0,150}:$/,
   /^.{2,150}\sschrieb\s(?:am|um)\s(?=.*\d).{4,120}:$/,
   /^\W{0,3}le\s(?=.*\d).{4,250}\sa\sécrit\s?:$/,
@@ -15,18 +15,18 @@ export const attributionLine = any(
   /^\W{0,3}op\s(?=.*\d).{4,250}\s(?:schreef|heeft\s.{2,120}\sgeschreven).{0,150}:$/,
   /^\W{0,3}(?:den|på)\s(?=.*\d).{4,250}\sskrev\b.{0,150}:$/,
   /^(?=.*\d).{4,250}\s(?:napisał|napisała|пишет|написал|написала)(?:\([^)]{0,3}\))?:$/,
-  /^(?:19|20)\d\d年.{3,60}\d{1,2}[:：時]\d{0,2}.{2,150}[:：]$/,
+  /^(?=.{0,220}[:：]$)(?:19|20)\d\d年.{3,60}\d[:：時].{3}/,
   /^(?=.*\d).{4,250}(?:さんは?(?:書きました|wrote)|のメール|からのメッセージ)\s?[:：]$/,
   /^(?=.*\d).{4,300}(?:写道|寫道)\s?[:：]$/,
 )
 
 /** "-----Original Message-----" */
 export const originalMark = any(
-  /^[-_=*\s]{2,}\s*(?:original message|original appointment|ursprüngliche nachricht|originalnachricht|original-nachricht|message d['’]origine|message original|mensaje original|mensagem original|messaggio originale|oorspronkelijk bericht|origineel bericht|ursprungligt meddelande|oprindelig meddelelse|wiadomość oryginalna|исходное сообщение|元のメッセージ|オリジナルメッセージ|original message|原始邮件|原始郵件|邮件原件|回复的原邮件)\s*[-_=*\s]{2,}$/,
+  /^[-_=*\s]{2,}(?:original message|original appointment|ursprüngliche nachricht|originalnachricht|original-nachricht|message d['’]origine|message original|mensaje original|mensagem original|messaggio originale|oorspronkelijk bericht|origineel bericht|ursprungligt meddelande|oprindelig meddelelse|wiadomość oryginalna|исходное сообщение|元のメッセージ|オリジナルメッセージ|original message|原始邮件|原始郵件|邮件原件|回复的原邮件)[-_=*\s]{2,}$/,
 )
 
 export const forwardMark = any(
-  /^[-_=*\s]{2,}\s*(?:forwarded message|weitergeleitete nachricht|message transféré|mensaje reenviado|mensagem encaminhada|messaggio inoltrato|doorgestuurd bericht|転送されたメッセージ|转发的?邮件|转发邮件信息)\s*[-_=*\s]{2,}$/,
+  /^[-_=*\s]{2,}(?:forwarded message|weitergeleitete nachricht|message transféré|mensaje reenviado|mensagem encaminhada|messaggio inoltrato|doorgestuurd bericht|転送されたメッセージ|转发的?邮件|转发邮件信息)[-_=*\s]{2,}$/,
   /^(?:begin forwarded message|anfang der weitergeleiteten (?:e-mail|nachricht)|début du message (?:réexpédié|transféré)|inicio del mensaje reenviado|inizio messaggio inoltrato)\s?:$/,
 )
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { threadMs } from '../../base/thread-time.ts'
 import { textOfHtml } from './html-text.ts'
 import { splitQuoted } from './quoted-text.ts'
 
@@ -105,8 +106,15 @@ test('nothing at all, and too much, come back in peace', () => {
     `${'a'.repeat(290)}1:\n`.repeat(700),
     'From: a\n'.repeat(50_000),
     'On 2026 <a@b> '.repeat(50_000),
-  ])
+    `--${' '.repeat(190)}x\n`.repeat(1_000),
+    `--original message${'- '.repeat(90)}x\n`.repeat(1_000),
+    `<${'@'.repeat(290)}:\n`.repeat(700),
+    `2026年${'1:'.repeat(145)}\n`.repeat(700),
+  ]) {
+    const began = threadMs()
     assert.equal(typeof splitQuoted(text).text, 'string')
+    assert.ok(threadMs() - began < 1_000, text.slice(0, 30))
+  }
 })
 
 test('HTML becomes lines of text, with ">" for what it quotes', () => {

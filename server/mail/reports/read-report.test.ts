@@ -2,12 +2,19 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
-import { readReport } from './read-report.ts'
+import { readParts } from './read-parts.ts'
+import { readReport as readReportIn } from './read-report.ts'
+import type { Report } from './report.ts'
 
 const folder = join(import.meta.dirname, 'fixtures')
 const fixtures = globSync('*.eml', { cwd: folder })
   .sort()
   .map((file) => ({ name: basename(file, '.eml'), raw: readFileSync(join(folder, file)) }))
+
+async function readReport(raw: Buffer): Promise<Report | null> {
+  const parts = await readParts(raw)
+  return parts && readReportIn(parts)
+}
 
 test('every mail of the collection is read exactly as the file beside it says', async (t) => {
   const counts = { bounce: 0, complaint: 0, none: 0 }

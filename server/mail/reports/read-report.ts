@@ -1,17 +1,16 @@
 import { readDeliveryStatus } from './delivery-status.ts'
 import { readFeedback } from './feedback-report.ts'
 import { readOriginal } from './original-message.ts'
-import { type ReportParts, readParts } from './read-parts.ts'
+import type { ReportParts } from './read-parts.ts'
 import type { BouncedRecipient, Report } from './report.ts'
 import { readTextBounce } from './text-bounce.ts'
 
 /**
  * What came back: a bounce (RFC 3464, or one of the many that follow no standard), a complaint (RFC 5965), or null for any other mail.
- * It never throws and looks at the beginning of the mail only, whatever its size: anybody may write to a return path.
+ * It never throws, whatever is in the parts: anybody may write to a return path.
  */
-export async function readReport(raw: Buffer): Promise<Report | null> {
-  const parts = await readParts(raw)
-  if (!parts || isOtherReport(parts)) return null
+export function readReport(parts: ReportParts): Report | null {
+  if (isOtherReport(parts)) return null
   if (parts.feedbackReport !== null) return readFeedback(parts.feedbackReport, parts.originalHead)
   return readStandardBounce(parts) ?? readOldComplaint(parts) ?? readTextBounce(parts)
 }

@@ -11,9 +11,16 @@ const maxRecipients = 50
 const maxNoticeLetters = 12_000
 const maxSegmentLines = 30
 
-/** An address that begins its line, be it in a list, in brackets, or after "To:". */
-const leadingAddress =
-  /^[\s>*•\-–<'"([]*(?:(?:to|an|à|para|recipient|final recipient|e-?mail|rcpt to|empfänger|destinataire|收件人|宛先)\s*[:：]\s*)?[<'"([]*([^\s<>]+@[^\s<>]+)/i
+const addressLabel = /^(?:to|an|à|para|recipient|final recipient|e-?mail|rcpt to|empfänger|destinataire|收件人|宛先)\s*[:：]\s*/i
+
+/**
+ * An address that begins its line, be it in a list, in brackets, or after "To:". Step by step: as one pattern, a row of quotes takes the
+ * cube of its length.
+ */
+function leadingAddress(line: string): string {
+  const words = line.replace(/^[\s>*•\-–<'"([]+/, '').replace(addressLabel, '')
+  return /^[^\s<>]+@[^\s<>]+/.exec(words.replace(/^[<'"([]+/, ''))?.[0] ?? ''
+}
 
 /** A bounce that is only text for people: qmail, old Exim, gateways, many regional providers. Null when it reads like no bounce. */
 export function readTextBounce(parts: ReportParts): BounceReport | null {
@@ -23,7 +30,15 @@ export function readTextBounce(parts: ReportParts): BounceReport | null {
   const isDelay = delayNotice.test(parts.subject) || delayNotice.test(notice)
   const addresses = failedAddresses(parts, notice)
   const named: (string | null)[] = addresses.length > 0 ? addresses : [original.to]
-  return { kind: 'bounce', recipients: named.map((address) => describe(address, addresses, notice, isDelay)), original }
+  // What is said of nobody by name is said of all, and looked for once.
+  let general: Told | null = null
+  const tell = (address: string | null): Told => {
+    const segment = address && segmentOf(address, addresses, notice)
+    if (segment) return toldBy(segment, notice, isDelay)
+    general ??= toldBy(paragraphsOf(notice).find(saysWhy) ?? null, notice, isDelay)
+    return general
+  }
+  return { kind: 'bounce', recipients: named.map((address) => ({ address, ...tell(address) })), original }
 }
 
 function splitNotice(text: string): { notice: string; returned: string | null } {
@@ -67,17 +82,17 @@ function failedAddresses({ headers }: ReportParts, notice: string): string[] {
   const isOther = (address: string) =>
     !own.has(address.toLowerCase()) &&
     !/^(?:postmaster|mailer-daemon|abuse|support|helpdesk|admin(?:istrator)?|info|security)@/i.test(address)
-  const leading = notice.split('\n').flatMap((line) => addressesIn(leadingAddress.exec(line.slice(0, 400))?.[1] ?? ''))
+  const leading = notice.split('\n').flatMap((line) => addressesIn(leadingAddress(line.slice(0, 400))))
   const named = [...new Set(leading.filter(isOther))]
   return named.length > 0 ? named.slice(0, maxRecipients) : addressesIn(notice).filter(isOther).slice(0, 1)
 }
 
-function describe(address: string | null, all: string[], notice: string, isDelay: boolean): BouncedRecipient {
-  const segment = address ? segmentOf(address, all, notice) : null
-  const diagnostic = segment ?? paragraphsOf(notice).find(saysWhy) ?? null
+type Told = Omit<BouncedRecipient, 'address'>
+
+function toldBy(diagnostic: string | null, notice: string, isDelay: boolean): Told {
   const text = oneLine(fromCode(diagnostic ?? notice))
   const status = statusIn(text)
-  const about = { address, action: isDelay ? 'delayed' : 'failed', status, diagnostic: diagnostic ? text : null } as const
+  const about = { action: isDelay ? 'delayed' : 'failed', status, diagnostic: diagnostic ? text : null } as const
   if (isDelay) return { ...about, class: 'none', reason: 'Not delivered yet; the other side keeps trying' }
   return { ...about, ...classifyFailure(status, `${text}${diagnostic ? '' : `\n${notice}`}`) }
 }

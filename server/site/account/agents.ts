@@ -97,7 +97,7 @@ const requests = (invites: ShownInvite[]): Html | null =>
 const agentTable = (agents: ShownAgent[]): Html =>
   agents.length === 0
     ? html`<p>No agent is linked to you. One that registers here can ask to be: it sends your address, and you give it the code from the mail.</p>`
-    : html`<h2>Agents that work for you</h2><p>An agent that is switched off keeps what it has, and can do nothing: its keys stop within a second.</p>
+    : html`<h2>Agents that work for you</h2><p>An agent that is switched off keeps what it has, and can do nothing: its keys stop within a second. Posts that it is sending are paused, until somebody resumes them; what it has scheduled, and its other mail, waits until it is switched on again.</p>
 <table><thead><tr><th scope="col">Agent</th><th scope="col">May</th><th scope="col">Last used</th><th scope="col">Change</th></tr></thead><tbody>${agents.map(agentRow)}</tbody></table>`
 
 const agentRow = (agent: ShownAgent): Html => {

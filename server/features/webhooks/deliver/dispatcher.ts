@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { WebhookId } from '../../../base/ids.ts'
+import { InTouch } from '../../../base/in-touch.ts'
+import { LastingWrites, writeOnStopMs } from '../../../base/lasting-writes.ts'
+import { rarely } from '../../../base/trouble.ts'
 import { wake } from '../../../base/wake.ts'
+import { countWebhookAttempt } from '../../../metrics/counters.ts'
 import type { Services } from '../../../operations/context.ts'
 import { type CallOutcome, callEndpoint, type Endpoint } from './call-endpoint.ts'
 import { disableWebhook, mostFailures } from './disable-webhook.ts'
@@ -55,6 +59,8 @@ export class Dispatcher {
   readonly #held = new Map<WebhookId, HeldQueue>()
   readonly #underWay = new Set<Promise<void>>()
   readonly #stopping = new AbortController()
+  readonly #writes = new LastingWrites()
+  readonly #inTouch: InTouch
   #unsettled = 0
   #mayFindMore = true
   #claimedAt = Number.NEGATIVE_INFINITY
@@ -64,6 +70,7 @@ export class Dispatcher {
     this.#parts = parts
     this.#pace = pace
     this.#lease = { owner: randomUUID(), leaseMs }
+    this.#inTouch = new InTouch(leaseMs)
     this.#rooms = new EndpointRooms(parts.clock)
     this.#bodies = new EventBodies(parts.database)
     this.#settle = createSettling(parts.database)
@@ -77,7 +84,11 @@ export class Dispatcher {
   }
 
   /** True when there may be more to do at once. */
-  async step(): Promise<boolean> {
+  step(): Promise<boolean> {
+    return this.#inTouch.ask(() => this.#step())
+  }
+
+  async #step(): Promise<boolean> {
     this.#rooms.noticeSlow()
     await this.#renew()
     const mayFindMore = this.#mayFindMore
@@ -93,6 +104,7 @@ export class Dispatcher {
   async stop(graceMs: number): Promise<void> {
     for (const queue of this.#held.values()) queue.clearLine()
     const timer = setTimeout(() => this.#stopping.abort(new Error('this process ends')), graceMs)
+    this.#writes.endWithin(writeOnStopMs)
     await Promise.all(this.#underWay)
     clearTimeout(timer)
     await dropLeases(this.#parts.database, this.#lease.owner)
@@ -100,8 +112,9 @@ export class Dispatcher {
 
   async #renew(): Promise<void> {
     if (performance.now() - this.#renewedAt < this.#lease.leaseMs / 4) return
-    this.#renewedAt = performance.now()
+    const asked = performance.now()
     const ours = await renewLeases(this.#parts.database, this.#lease)
+    this.#renewedAt = asked
     const ids = new Set(ours.map(({ webhook_id }) => webhook_id))
     for (const id of this.#held.keys()) if (!ids.has(id)) this.#forget(id)
     // Leased by a statement whose answer was lost on its way to us.
@@ -117,7 +130,8 @@ export class Dispatcher {
     const most = Math.min(claimAtOnce, this.#rooms.free, mostHeld - this.#held.size)
     if (most <= 0 || (!isRoused && performance.now() - this.#claimedAt < claimEveryMs)) return
     this.#claimedAt = performance.now()
-    const claimed = await claimQueues(this.#parts.database, this.#lease, { most, now: this.#parts.clock.now() })
+    const claiming = { most, now: this.#parts.clock.now(), takesOver: this.#inTouch.mayTakeOver }
+    const claimed = await claimQueues(this.#parts.database, this.#lease, claiming)
     for (const queue of claimed) this.#held.set(queue.webhook_id, new HeldQueue(queue))
     if (claimed.length === most) this.#mayFindMore = true
   }
@@ -203,7 +217,7 @@ export class Dispatcher {
         (error: Error) => {
           queue.close(due.id, false)
           if (!this.#stopping.signal.aborted)
-            this.#parts.log.warn({ delivery_id: due.id, reason: error.message }, 'a webhook delivery is settled when it is sent again')
+            rarely(this.#parts.log, 'a webhook delivery is looked at again').met(error, { delivery_id: due.id })
         },
       )
       .finally(() => {
@@ -220,6 +234,7 @@ export class Dispatcher {
       if (body === null) return await this.#conclude(due, nothingToSay(this.#parts.clock.now()), { ...over, counts: null })
       const { id: delivery_id, event_id, event_type: type } = due
       outcome = await callEndpoint(this.#parts, endpoint, { delivery_id, event_id, type, body, signal: this.#stopping.signal })
+      countWebhookAttempt(outcome)
     } finally {
       leave(outcome)
       wake('webhooks', anAnswer)
@@ -230,8 +245,9 @@ export class Dispatcher {
 
   async #conclude(due: Due, outcome: CallOutcome, follows: Consequence): Promise<void> {
     this.#unsettled++
+    const about = { log: this.#parts.log, about: { delivery_id: due.id, outcome: outcome.status } }
     try {
-      const standing = await this.#settle({ due, outcome, follows })
+      const standing = await this.#writes.write(() => this.#settle({ due, outcome, follows }), about)
       if (follows.isGone) await disableWebhook(this.#parts, due, 'gone')
       else if (follows.counts === 'failed' && (standing?.consecutive_failures ?? 0) >= mostFailures)
         await disableWebhook(this.#parts, due, 'consecutive_failures')

@@ -1,7 +1,7 @@
 import type { ProjectId, WebhookDeliveryId, WebhookId } from '../../../base/ids.ts'
 import { wake } from '../../../base/wake.ts'
 import type { Queryable, Transaction } from '../../../database/database.ts'
-import { type Fragment, sql } from '../../../database/sql.ts'
+import { type Fragment, nothing, sql } from '../../../database/sql.ts'
 import type { WebhookRow } from '../webhook.ts'
 import type { WebhookKey } from '../webhook-queries.ts'
 
@@ -58,12 +58,19 @@ export interface Lease {
 
 const leaseEnd = (leaseMs: number) => sql`now() + ${leaseMs}::integer * interval '1 millisecond'`
 
+interface Claiming {
+  most: number
+  now: Date
+  /** Also queues of others whose leases have run out. */
+  takesOver: boolean
+}
+
 /** Leases end by the database's clock alone, which all processes share; when an attempt is due, our own may say as well. */
-export const claimQueues = (db: Queryable, { owner, leaseMs }: Lease, { most, now }: { most: number; now: Date }) => db.many<LeasedQueue>`
+export const claimQueues = (db: Queryable, { owner, leaseMs }: Lease, { most, now, takesOver }: Claiming) => db.many<LeasedQueue>`
   update webhook_queues q set lease_owner = ${owner}, due_at = ${leaseEnd(leaseMs)}
   from (
     select project_id, webhook_id from webhook_queues
-    where due_at <= greatest(now(), ${now}::timestamptz) and (lease_owner is null or due_at <= now())
+    where due_at <= greatest(now(), ${now}::timestamptz) and (lease_owner is null ${takesOver ? sql`or due_at <= now()` : nothing})
     order by due_at limit ${most} for update skip locked
   ) due
   where q.project_id = due.project_id and q.webhook_id = due.webhook_id
