@@ -162,6 +162,15 @@ test('the program itself refuses what is too much of one key, long before its ti
   for (const { socket } of uploads) socket.destroy()
 })
 
+test('what is larger than a route takes is too large, and not asked to come again when there is room', async () => {
+  const app = await startApp()
+  const project = await app.newProject()
+  const upload = await begin(app.url, 'POST /v1/emails HTTP/1.1')
+  upload.socket.write(`Authorization: Bearer ${project.key}\r\nContent-Type: application/json\r\nContent-Length: 70000000\r\n\r\n`)
+  await until('it is answered', () => upload.received().startsWith('HTTP/1.1 413 '))
+  upload.socket.destroy()
+})
+
 test('an agent that may send from its own mailbox only sends no large mail; a key with the scope does', async () => {
   const app = await startApp()
   const agent = await registerAnonymous(app)

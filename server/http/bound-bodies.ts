@@ -75,7 +75,7 @@ class HeldBody {
     const { request, payload, withinMs } = held
     this.#held = held
     this.#owners = [peerOf(request), ...(request.caller ? [request.caller.counted_as] : [])]
-    this.#mostBytes = request.mostBytes ?? Number.POSITIVE_INFINITY
+    this.#mostBytes = Math.min(request.mostBytes ?? Number.POSITIVE_INFINITY, request.routeOptions.bodyLimit)
     this.#timer = setTimeout(() => this.#fail(tooSlow(withinMs)), withinMs)
     payload.once('close', () => clearTimeout(this.#timer)).once('end', () => clearTimeout(this.#timer))
     if (request.routeOptions.config.isHandedOver) return
