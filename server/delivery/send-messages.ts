@@ -166,21 +166,13 @@ const countForWarmUp = ({ database, clock, log }: MessageSender, { project_id, i
     log.warn({ message_id: id, reason: error.message }, 'a message that left is not counted for the warm-up of its domain'),
   )
 
-/** Transports that put off the last message they were given. */
-const inTrouble = new WeakSet<Transport>()
-
-/** One line when mail stops getting through and one when it does again, not one for each message in between. */
+/** That a relay is gone is told by who watches it (`transports/watched.ts`), once for all messages. */
 function tellOf({ log, transport }: MessageSender, { id }: Claimed, outcome: Outcome): void {
-  if (outcome.kind === 'delivered') {
-    if (inTrouble.delete(transport)) log.warn({ transport: transport.name }, 'mail goes out again')
-    return
-  }
+  if (outcome.kind === 'delivered') return
   const about = { message_id: id, transport: transport.name, reason: outcome.reason }
   if (outcome.kind === 'bounced') log.warn(about, 'a message was refused for good')
   else if (outcome.kind === 'failed') log.error({ ...about, detail: outcome.detail }, 'a message could not be put together')
-  else if (inTrouble.has(transport)) log.info(about, 'a message is put off')
-  else log.warn(about, 'mail does not go out; it is kept and tried again')
-  if (outcome.kind === 'deferred') inTrouble.add(transport)
+  else log.info(about, 'a message is put off')
 }
 
 async function attempt(sender: MessageSender, message: Claimed): Promise<Outcome> {

@@ -64,7 +64,7 @@ test('it tells of the process, its disk and its requests', async () => {
   await fetch(`${app.url}/v1/nothing-here`)
   const after = await until('the request to be counted', async () => {
     const now = await numbers()
-    return (now.get(requests) ?? 0) > before ? now : null
+    return (now.get(requests) ?? 0) > before && now.has('posthaste_queue_waiting{queue="jobs"}') ? now : null
   })
   const of = (name: string) => after.get(name) ?? assert.fail(name)
   assert.ok(of('process_resident_memory_bytes') > 1e7)
@@ -82,7 +82,7 @@ test('what waits is counted where it waits, and its oldest is known', async () =
   const { database, clock } = app.services
   const hourAgo = new Date(clock.now().getTime() - 3_600_000)
   const project = await app.newProject()
-  const read = async () => new Map(((await createQueueReader(database)()) ?? assert.fail()).map((queue) => [queue.queue, queue]))
+  const read = async () => new Map((await until('the queues to be read', createQueueReader(database))).map((queue) => [queue.queue, queue]))
   const before = await read()
 
   await database.run`

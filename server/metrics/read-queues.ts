@@ -8,10 +8,18 @@ const patienceMs = 2_000
 /** What waits, read every five seconds at most, however often somebody asks; null while the database cannot say. */
 export function createQueueReader(db: Queryable): () => Promise<Queue[] | null> {
   let asked: { answer: Promise<Queue[] | null>; at: number } | null = null
+  let isReading = false
   return () => {
-    if (!asked || performance.now() - asked.at > keptMs) {
+    // One that takes longer is waited for, and not asked a second time beside it.
+    if (!asked || (!isReading && performance.now() - asked.at > keptMs)) {
+      isReading = true
       // Away or too busy: the other numbers are wanted all the same, and readiness says why.
-      asked = { answer: readQueues(db).catch(() => null), at: performance.now() }
+      const answer = readQueues(db)
+        .catch(() => null)
+        .finally(() => {
+          isReading = false
+        })
+      asked = { answer, at: performance.now() }
     }
     return Promise.race([asked.answer, sleep(patienceMs, null, { ref: false })])
   }

@@ -10,12 +10,12 @@ create table former_addresses (
 );
 create index former_addresses_by_contact on former_addresses (project_id, contact_id);
 
--- The same of somebody who is being erased: [{"email": …, "email_key": …}].
-alter table erasures add column former jsonb not null default '[]';
-
 -- Who changed it before this was there: the ledgers of posts know where their mail went.
 insert into former_addresses (project_id, email_key, contact_id, email, left_at)
 select distinct on (d.project_id, lower(d.email)) d.project_id, lower(d.email), d.contact_id, d.email, coalesce(d.settled_at, d.next_attempt_at)
 from deliveries d join contacts c on c.project_id = d.project_id and c.id = d.contact_id
 where lower(d.email) <> lower(c.email) and lower(d.email) <> c.email_key
 order by d.project_id, lower(d.email), coalesce(d.settled_at, d.next_attempt_at) desc;
+
+-- The same of somebody who is being erased: [{"email": …, "email_key": …}]. Last, because others wait for the table from here on.
+alter table erasures add column former jsonb not null default '[]';

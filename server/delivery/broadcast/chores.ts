@@ -8,7 +8,7 @@ import { closeAborted, finishBroadcasts } from './settle.ts'
 export function startChores({ database, clock, log, node }: BroadcastSender, everyMs: number, onExpanded: () => void): Loop {
   let expanded: BroadcastId | null = null
   return startLoop({
-    name: 'broadcasts',
+    name: 'broadcast chores',
     log,
     on: 'broadcasts',
     everyMs,

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Outcome, Transport } from './transport.ts'
 import { watched } from './watched.ts'
 
-const delivered: Outcome = { kind: 'delivered', smtp_code: 250, response: '250 2.0.0 queued as 4XYZ' }
+const delivered: Outcome = { kind: 'delivered', smtp_code: 250, response: '250 2.0.0 <ann@example.com> queued as 4XYZ' }
 const silent: Outcome = {
   kind: 'deferred',
   smtp_code: null,
@@ -33,7 +33,7 @@ async function said(name: string, outcomes: Outcome[]): Promise<{ warned: string
 }
 
 test('a relay that is gone is told of once, and once when it is back', async () => {
-  const gone = [silent, silent, silent, silent, delivered, delivered, login, full]
+  const gone = [silent, silent, silent, unbegun, silent, delivered, delivered, login, full]
   const { warned } = await said('smtp', gone)
   assert.deepEqual(warned, ['no mail leaves: it is tried again until it does, see OUTBOUND', 'mail leaves again'])
 })
@@ -48,7 +48,7 @@ test('one that fails now and then, mailboxes that are full, what was not begun, 
 test('each attempt is told with the other server’s words, and without an address', async () => {
   const { debugged } = await said('smtp', [delivered, full])
   assert.deepEqual(debugged, [
-    { message_id: '1@x', kind: 'delivered', smtp_code: 250, answer: '250 2.0.0 queued as 4XYZ' },
+    { message_id: '1@x', kind: 'delivered', smtp_code: 250, answer: '250 2.0.0 <…> queued as 4XYZ' },
     { message_id: '1@x', kind: 'deferred', smtp_code: 452, answer: '452 full' },
   ])
 })

@@ -8,7 +8,10 @@ const closedAfter = 3
 
 /** Nobody answered, or the relay does not know us: it is not about this message. */
 const isClosed = (outcome: Outcome): outcome is Extract<Outcome, { kind: 'deferred' }> =>
-  outcome.kind === 'deferred' && !outcome.isUnbegun && (outcome.smtp_code === null || Math.floor(outcome.smtp_code / 10) === 53)
+  outcome.kind === 'deferred' && (outcome.smtp_code === null || Math.floor(outcome.smtp_code / 10) === 53)
+
+/** Some servers repeat the address, which is nothing for a log. */
+const withoutAddresses = (words: string): string => words.replace(/[^\s<>@]+@[^\s<>]+/g, '…')
 
 /**
  * Tells the log how attempts end, in the other server's words (`LOG_LEVEL=debug`); and, where all mail leaves by one relay, that it is closed
@@ -23,8 +26,10 @@ export function watched(transport: Transport, log: Log): Transport {
   })
   let failed = 0
   const note = (outcome: Outcome) => {
+    // Nobody was asked.
+    if (outcome.kind === 'deferred' && outcome.isUnbegun) return
     if (isClosed(outcome)) {
-      if (++failed >= closedAfter) closed.met(new Error(outcome.reason), { detail: outcome.detail })
+      if (++failed >= closedAfter) closed.met(new Error(outcome.reason), { detail: withoutAddresses(outcome.detail) })
     } else {
       failed = 0
       closed.over()
@@ -37,7 +42,7 @@ export function watched(transport: Transport, log: Log): Transport {
       countMail(transport.name, outcome)
       if (isOneRelay) note(outcome)
       const { kind, smtp_code } = outcome
-      const answer = outcome.kind === 'delivered' ? outcome.response : outcome.detail
+      const answer = withoutAddresses(outcome.kind === 'delivered' ? outcome.response : outcome.detail)
       log.debug({ message_id: about.message_id, kind, smtp_code, answer }, 'an attempt to send has ended')
       return outcome
     },

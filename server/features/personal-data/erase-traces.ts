@@ -5,6 +5,7 @@ import { removeRawMail } from '../raw-mail/index.ts'
 import { eraseAnswers } from '../webhooks/index.ts'
 import {
   anonymiseDeliveries,
+  dropStrayAddresses,
   type Erasure,
   findEmails,
   findErasure,
@@ -34,6 +35,7 @@ export const eraseTraces = defineJob<{ id?: string }>({
   async run(services, { id }) {
     const erasure = id === undefined ? null : await findErasure(services.database, id)
     const due = id === undefined ? await openErasures(services.database) : erasure ? [erasure] : []
+    if (id === undefined) await dropStrayAddresses(services.database)
     let unfinished = 0
     for (const one of due) if (!(await erase(services, one))) unfinished++
     if (unfinished > 0)

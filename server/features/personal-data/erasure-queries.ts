@@ -149,3 +149,8 @@ export async function leaveCalendars(tx: Transaction, person: Person): Promise<G
       select 1 from jsonb_array_elements(e.attendees) as one where lower(one->>'address') = any(${spellings}::text[]))`
   return gone.filter(({ status }) => status !== 'cancelled')
 }
+
+/** Of people whom a release before this one has erased, beside it: it did not know of these. */
+export const dropStrayAddresses = (db: Queryable) => db.run`
+  delete from former_addresses f
+  where not exists (select 1 from contacts c where c.project_id = f.project_id and c.id = f.contact_id)`

@@ -9,6 +9,7 @@ import { capturedFor } from '../../../tests/support/visitor.ts'
 import { linkFor, newPerson } from '../../../tests/support/waitlists.ts'
 import { newId } from '../../base/ids.ts'
 import { moveRest } from '../agents/move-rest.ts'
+import { eraseTraces } from './erase-traces.ts'
 
 /** People who have changed their address: what they may ask for is about all that they had. */
 const app = await startApp()
@@ -174,4 +175,13 @@ test('two projects become one: the former addresses of both contacts are those o
   await erase(human.project, now)
   assert.deepEqual(await tracesOf([mine, theirs, now]), [])
   assert.deepEqual(await suppressions(human.project), ['erased', 'erased', 'erased'])
+})
+
+test('those of a person whom the release before has erased are gone by the next morning', async () => {
+  const person = newPerson('stray')
+  const { project } = await newReader(app, newPerson('kept'))
+  await database.run`
+    insert into former_addresses (project_id, email_key, contact_id, email, left_at) values (${project.id}, ${person}, ${newId()}, ${person}, now())`
+  await eraseTraces.run(app.services, {})
+  assert.deepEqual(await tracesOf([person]), [])
 })

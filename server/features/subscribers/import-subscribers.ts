@@ -74,12 +74,11 @@ export async function importCsv(
 
 /** The first that has the wrong shape refuses the whole, before anything is written. */
 function checkPerson(person: unknown, index: number): Person {
-  const { email, name = null, status = 'active' } = (person ?? {}) as Record<string, unknown>
+  const { email, name = null, status } = (person ?? {}) as Record<string, unknown>
   if (email === undefined) throw invalid(`subscribers[${index}].email`, 'is required')
   if (typeof email !== 'string') throw invalid(`subscribers[${index}].email`, 'must be a string')
   if (name !== null && typeof name !== 'string') throw invalid(`subscribers[${index}].name`, 'must be a string')
-  if (typeof status !== 'string') throw invalid(`subscribers[${index}].status`, 'must be a string')
-  return { email, name, status }
+  return { email, name, status: typeof status === 'string' || typeof status === 'boolean' ? String(status) : '' }
 }
 
 function* inBatches(people: Person[]): Generator<RawRow[]> {
