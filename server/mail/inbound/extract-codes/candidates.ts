@@ -28,15 +28,11 @@ interface Token {
 const minLength = 4
 const maxLength = 10
 const maxCandidates = 300
-
-/** Words with a digit in them, and words in capitals. */
-const tokenPattern = /(?<![A-Za-z0-9])(?:[A-Z]+(?![A-Za-z0-9])|[A-Za-z]*\d[A-Za-z0-9]*)/g
+const dash = 0x2d
 
 /** All of them, from left to right. */
 export function findCandidates(document: Document): Candidate[] {
-  const tokens = [...document.text.matchAll(tokenPattern)].map(
-    (match): Token => ({ text: match[0], start: match.index, end: match.index + match[0].length }),
-  )
+  const tokens = tokensIn(document.text)
   const candidates: Candidate[] = []
   for (let index = 0; index < tokens.length && candidates.length < maxCandidates; ) {
     const { group, length } = groupAt(document.text, tokens, index)
@@ -49,14 +45,34 @@ export function findCandidates(document: Document): Candidate[] {
   return candidates
 }
 
+/** Words with a digit in them, and words in capitals. A pattern for them looked at the letters of every other word twice, for 90 µs of 10 kB. */
+function tokensIn(text: string): Token[] {
+  const tokens: Token[] = []
+  for (let start = 0, end = 0; start < text.length; start = ++end) {
+    let digits = 0
+    let smallLetters = 0
+    for (; end < text.length; end++) {
+      const code = text.charCodeAt(end)
+      if (code >= 0x30 && code <= 0x39) digits++
+      else if (code >= 0x61 && code <= 0x7a) smallLetters++
+      else if (code < 0x41 || code > 0x5a) break
+    }
+    if (end > start && (digits > 0 || smallLetters === 0)) tokens.push({ text: text.slice(start, end), start, end })
+  }
+  return tokens
+}
+
 /**
  * The tokens that belong together from here on, and how many to step over. An empty group is something that is no code, such as a
  * telephone number.
  */
 function groupAt(text: string, tokens: Token[], index: number): { group: Token[]; length: number } {
-  const dashed = runAt(text, tokens, index, (between) => between === '-')
-  if (dashed.length > 1) return { group: isDashedCode(dashed) ? dashed : [], length: dashed.length }
+  if (text.charCodeAt((tokens[index] as Token).end) === dash) {
+    const dashed = runAt(text, tokens, index, (between) => between === '-')
+    if (dashed.length > 1) return { group: isDashedCode(dashed) ? dashed : [], length: dashed.length }
+  }
   const first = tokens[index] as Token
+  if (first.text.length > maxLength && !isDigits(first.text)) return { group: [], length: 1 }
   if (first.text.length === 1) {
     const singles = runAt(text, tokens, index, (between, next) => next.text.length === 1 && /^(?: |\n|\n\n)$/.test(between))
     const isSpelled = singles.length >= minLength && singles.length <= 8 && singles.every(({ text }) => /^[A-Z\d]$/.test(text))

@@ -4,8 +4,8 @@ import { type HtmlText, type Mark, readHtml, type WrittenLink } from './html-doc
 /** One reading of a mail, by its plain text or its HTML, or a subject. */
 export interface Document {
   text: string
-  /** The same length as the text, for looking up words. */
-  folded: string
+  /** The same length as the text, for looking up words; made when somebody does, because most mail has nothing to look up. */
+  readonly folded: string
   marks: Mark[]
   links: WrittenLink[]
 }
@@ -28,12 +28,25 @@ export const documentOfHtml = (html: string): Document => {
 /** Digits in addresses are no codes: addresses are blanked, letter by letter. */
 function documentOf({ text, marks }: HtmlText, links: WrittenLink[]): Document {
   const blank = (address: string) => '~'.repeat(address.length)
-  const withoutWeb = /:\/\/|www\./i.test(text) ? text.replace(webAddress, blank) : text
+  const withoutWeb = mayHaveLinks(text) ? text.replace(webAddress, blank) : text
   const blanked = withoutWeb.includes('@') ? withoutWeb.replace(mailAddress, blank) : withoutWeb
-  return { text: blanked, folded: fold(blanked), marks, links }
+  let folded: string | null = null
+  return {
+    text: blanked,
+    marks,
+    links,
+    get folded() {
+      folded ??= fold(blanked)
+      return folded
+    },
+  }
 }
 
+/** Quicker to say than to look for addresses letter by letter. */
+const mayHaveLinks = (text: string): boolean => text.includes('://') || text.toLowerCase().includes('www.')
+
 function writtenLinks(text: string): WrittenLink[] {
+  if (!mayHaveLinks(text)) return []
   return [...text.matchAll(webAddress)].slice(0, 200).map((match) => {
     let length = match[0].length
     while (length > 0 && closers.has(match[0].charAt(length - 1))) length--

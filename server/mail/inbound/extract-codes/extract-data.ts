@@ -35,7 +35,8 @@ export function extractData({ subject, text, html, from }: MailToRead): Extracte
   return { ...(code ? { code } : {}), ...(link ? { link: link.url } : {}), kind }
 }
 
-const withCandidates = (document: Document): Reading => ({ ...document, candidates: findCandidates(document) })
+/** Onto the document itself, whose folded text is not to be made for this. */
+const withCandidates = (document: Document): Reading => Object.assign(document, { candidates: findCandidates(document) })
 
 /** The first of the highest, if it is high enough to be a code at all. */
 const bestOf = (judged: Judged[]): Judged | null =>
