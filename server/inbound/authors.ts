@@ -10,6 +10,16 @@ export interface Authors {
 const irregular = /^(?![!-9;-~]+:)|\r\n(?![!-9;-~]+:|[ \t]|\r\n$|$)/
 const fromField = /(?:^|\r\n)(from:[^\r\n]*(?:\r\n[ \t][^\r\n]*)*)/gi
 
+/** Nobody writes as so many. mailauth took a second for a field that fills a head. */
+const maxAuthorLetters = 32 * 1024
+
+/** Whether telling the authors would take as long as nobody should wait: a field without an end, or a large head in which all may be one. */
+export function hasEndlessAuthors(head: Buffer): boolean {
+  if (head.length <= maxAuthorLetters) return false
+  const text = head.toString('latin1')
+  return irregular.test(text) || /\r(?!\n)/.test(text) || [...text.matchAll(fromField)].some(([field]) => field.length > maxAuthorLetters)
+}
+
 const maxKept = 1_000
 const maxKeptLetters = 500
 

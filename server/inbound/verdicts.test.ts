@@ -67,6 +67,17 @@ test('a head that nobody sends is not judged: to put its lines together would ta
   }
 })
 
+test('nor are authors without an end, signed or not, in one field or in a head that may be one', async () => {
+  const authors = '> On Mon wrote: '.repeat(14_000)
+  const signature = 'DKIM-Signature: v=1; a=rsa-sha256; d=example.org; s=test; h=from; bh=x; b=y\r\n'
+  for (const raw of [mail(authors), `${signature}${mail(authors)}`, `X: a\rFrom: ${authors.replaceAll(' > ', '\r> ')}\n\nHello`]) {
+    const began = threadMs()
+    const verdicts = await judge({ raw: Buffer.from(raw), envelope_from: '', address: '192.0.2.1', helo: 'mx.example.com', from: null })
+    assert.ok(threadMs() - began < 300, 'of processor time')
+    assert.equal(verdicts.dmarc.result, 'permerror')
+  }
+})
+
 test('SPF alone vouches for the same domain, and for another only where a policy says how far', async () => {
   assert.equal((await judged(mail('ann@example.org'))).authenticated_domain, 'example.org')
   assert.equal((await judged(mail('ann@example.net'), { envelope_from: 'ann@example.net' })).authenticated_domain, 'example.net')
