@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { withClient } from '../server/database/with-client.ts'
 import { startProgram, temporaryFolder } from './support/command-line.ts'
-import { cloneDatabase, testServer } from './support/database.ts'
+import { cloneDatabase, onDatabase, testServer } from './support/database.ts'
 import { urlOf } from './support/empty-database.ts'
 import { freePort } from './support/free-port.ts'
 import { until } from './support/until.ts'
@@ -35,9 +35,12 @@ const numberOf = async (name: string) => {
   assert.equal(answer.status, 200)
   return Number(new RegExp(`^${name} (.+)$`, 'm').exec(await answer.text())?.[1])
 }
-const name = connection.database as string
+const name = await withClient(
+  connection,
+  async (client) => (await client.query('select current_database() as name')).rows[0].name as string,
+)
 const inServer = (...statements: string[]) =>
-  withClient({ ...testServer(), database: 'postgres' }, async (client) => {
+  withClient(onDatabase(testServer(), 'postgres'), async (client) => {
     for (const statement of statements) await client.query(statement)
   })
 /** Sessions keep what held when they began. */
