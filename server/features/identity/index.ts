@@ -26,7 +26,7 @@ export {
   insertUser,
   type UserRow,
 } from './identity-queries.ts'
-export { type Notice, notifyOwner, sendNotice } from './notice.ts'
+export { type Notice, notifyOwner, notifyOwners, sendNotice } from './notice.ts'
 export { strangersMay, warnOfOpenDoors } from './open-doors.ts'
 export { findOrCreatePerson, freeSlug, mayComeIn, type Person } from './people.ts'
 export { isSignInLink, makeSignInLink, pruneSignInLinks, takeSignInLink } from './sign-in-link.ts'

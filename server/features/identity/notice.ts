@@ -3,7 +3,7 @@ import type { ProjectId } from '../../base/ids.ts'
 import type { Transaction } from '../../database/database.ts'
 import { countMessages, enqueueMessage } from '../../delivery/enqueue.ts'
 import type { Services } from '../../operations/context.ts'
-import { findInstance, findOwnerAddress } from './identity-queries.ts'
+import { findInstance, findOwnerAddress, findOwners } from './identity-queries.ts'
 
 export interface Notice {
   /** What the ledger calls it: `sign_in_code`, `invite`. */
@@ -66,6 +66,15 @@ export async function notifyOwner(
     ? [...notice.parts, `This is the ${most}th notice of its kind within a day: no more are mailed until tomorrow.`]
     : notice.parts
   await sendNotice(services, tx, { ...notice, parts, to: owner.email })
+}
+
+/** To everybody who is an owner there, of what happens once by its nature. */
+export async function notifyOwners(
+  services: Pick<Services, 'config'>,
+  tx: Transaction,
+  { project_id, ...notice }: Omit<Notice, 'to'> & { project_id: ProjectId },
+): Promise<void> {
+  for (const { email } of await findOwners(tx, project_id)) await sendNotice(services, tx, { ...notice, to: email })
 }
 
 const asText = (part: Notice['parts'][number]): string =>

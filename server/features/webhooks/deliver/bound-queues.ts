@@ -2,7 +2,7 @@ import { lowestIdSince } from '../../../base/ids.ts'
 import type { Queryable, Transaction } from '../../../database/database.ts'
 import { defineJob } from '../../../jobs/jobs.ts'
 import type { Services } from '../../../operations/context.ts'
-import { findOwners, sendNotice } from '../../identity/index.ts'
+import { notifyOwners } from '../../identity/index.ts'
 import type { WebhookKey } from '../webhook-queries.ts'
 
 /**
@@ -87,7 +87,7 @@ const endSome = (db: Queryable, { project_id, webhook_id, until }: Overfull) => 
 const tellOwners = (services: Pick<Services, 'database' | 'config'>, overfull: Overfull): Promise<void> =>
   services.database.transaction(async (tx) => {
     if (await isTold(tx, overfull)) return
-    for (const { email } of await findOwners(tx, overfull.project_id)) await sendNotice(services, tx, noticeTo(email, overfull.url))
+    await notifyOwners(services, tx, { project_id: overfull.project_id, ...noticeOf(overfull.url) })
   })
 
 const isTold = async (tx: Transaction, { project_id, webhook_id }: Overfull): Promise<boolean> =>
@@ -97,9 +97,8 @@ const isTold = async (tx: Transaction, { project_id, webhook_id }: Overfull): Pr
       order by id desc limit ${lastFailed}) last
     where error = ${endedByBound} limit 1`) !== null
 
-const noticeTo = (to: string, url: string) => ({
+const noticeOf = (url: string) => ({
   kind: 'webhook_behind',
-  to,
   subject: 'A webhook does not keep up',
   parts: [
     `The webhook at ${new URL(url).host} is called as fast as it answers, and more than ${shownMost} deliveries are waiting for it. Those before them that have waited for more than a day are not sent any more: they have failed.`,

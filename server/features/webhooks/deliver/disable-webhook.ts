@@ -1,7 +1,7 @@
 import type { Transaction } from '../../../database/database.ts'
 import { dropInterest } from '../../../events/interests.ts'
 import type { Services } from '../../../operations/context.ts'
-import { findOwners, sendNotice } from '../../identity/index.ts'
+import { notifyOwners } from '../../identity/index.ts'
 import { interestOf } from '../webhook.ts'
 import type { WebhookKey } from '../webhook-queries.ts'
 import { endQueue } from './queue-queries.ts'
@@ -22,7 +22,7 @@ export const disableWebhook = (
     if (!webhook) return false
     await dropInterest(tx, interestOf({ project_id: key.project_id, id: key.webhook_id }))
     await endQueue(tx, key)
-    for (const { email } of await findOwners(tx, key.project_id)) await sendNotice(services, tx, noticeTo(email, webhook.url, reason))
+    await notifyOwners(services, tx, { project_id: key.project_id, ...noticeOf(webhook.url, reason) })
     return true
   })
 
@@ -48,9 +48,8 @@ const mending: Record<DisabledReason, string> = {
     'Give it a new secret (POST /webhooks/{id}/rotate-secret) and the new secret to your endpoint, then set the webhook’s status to active again.',
 }
 
-const noticeTo = (to: string, url: string, reason: DisabledReason) => ({
+const noticeOf = (url: string, reason: DisabledReason) => ({
   kind: 'webhook_disabled',
-  to,
   subject: 'A webhook was switched off',
   parts: [
     `Nothing more is sent to the webhook at ${new URL(url).host}. ${why[reason]}`,
