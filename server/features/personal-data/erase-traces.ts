@@ -12,6 +12,7 @@ import {
   hasMailLeft,
   isBeingSentTo,
   leaveCalendars,
+  leaveFeeds,
   openErasures,
   placesOfMail,
   removeEmails,
@@ -62,6 +63,7 @@ async function erase(services: Needs, erasure: Erasure): Promise<boolean> {
     await removeRest(tx, erasure)
   })
   await redactEvents(database, erasure)
+  await database.transaction((tx) => leaveFeeds(tx, erasure))
   await eraseAnswers(database, erasure.project_id, patternsOf(erasure))
   if (wasBeingSent || (await hasMailLeft(database, erasure))) return false
   await removeErasure(database, erasure)

@@ -1,6 +1,7 @@
 import { type ContactId, type EmailId, type Id, type MailboxId, newId, type ProjectId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import { type Fragment, sql } from '../../database/sql.ts'
+import { activityConsumer } from '../../events/activity.ts'
 import type { ContactGroupRow } from '../contact-groups/contact-group.ts'
 import type { SubscriberRow } from '../subscribers/subscriber.ts'
 import { erasedAddress, keysOf, type Person, spellingsOf } from './person.ts'
@@ -124,9 +125,14 @@ export async function removeRest(tx: Transaction, person: Person): Promise<void>
   const keys = keysOf(person)
   await tx.run`delete from messages where project_id = ${project_id} and recipient_key = any(${keys}::text[]) and status <> 'sending'`
   await tx.run`delete from proxy_addresses where project_id = ${project_id} and outside_key = any(${keys}::text[])`
+}
+
+/** Comes after their events are redacted: what the feeds' consumer has read of those before, it files first. */
+export async function leaveFeeds(tx: Transaction, person: Person): Promise<void> {
+  await tx.run`select 1 from event_consumers where name = ${activityConsumer.name} for update`
   await tx.run`
     update list_activity set email = null, message_id = null, subject = case when type = 'email.replied' then null else subject end
-    where project_id = ${project_id} and lower(email) = any(${spellingsOf(person)}::text[])`
+    where project_id = ${person.project_id} and lower(email) = any(${spellingsOf(person)}::text[])`
 }
 
 interface GoneEvent {

@@ -7,6 +7,8 @@ import type { TestProject } from '../../../tests/support/project.ts'
 import { newSentPost } from '../../../tests/support/recipients.ts'
 import { until } from '../../../tests/support/until.ts'
 import { enqueueMessage } from '../../delivery/enqueue.ts'
+import { activityConsumer } from '../../events/activity.ts'
+import { startConsumers } from '../../events/consume.ts'
 import { readRawMail } from '../raw-mail/index.ts'
 import { eraseTraces } from './erase-traces.ts'
 
@@ -235,5 +237,41 @@ test('somebody who was suppressed before keeps the reason, and loses the address
   assert.deepEqual(
     body.map(({ email, reason, detail }: Record<string, unknown>) => [email, reason, detail]),
     [[null, 'manual', null]],
+  )
+})
+
+test('what the feeds have read of them but not filed yet is erased, too', async (context) => {
+  const { newProject, services } = await startApp({ ROLES: 'http,scheduler' })
+  const [read, filing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const loops = await startConsumers(services.database, services.log, [
+    {
+      ...activityConsumer,
+      async handle(tx, rows) {
+        read.resolve()
+        await filing.promise
+        await activityConsumer.handle(tx, rows)
+      },
+    },
+  ])
+  context.after(() => Promise.all(loops.map((loop) => loop.stop())))
+  const project = await newProject()
+  const { body: list } = await project.post('/lists', { name: 'News' })
+  await project.post(`/lists/${list.id}/subscribers`, { email: 'vic@example.org', verified: true })
+  await read.promise
+  const [contact] = (await project.get('/contacts')).body
+  assert.equal((await project.delete(`/contacts/${contact.id}`)).status, 204)
+  const count = async (table: 'events' | 'erasures') =>
+    (await services.database.execute(`select 1 from ${table} t where project_id = $1 and t::text like '%vic@example.org%'`, [project.id]))
+      .rows.length
+  await until('the events to be redacted', async () => (await count('events')) === 0)
+  filing.resolve()
+  await until('the rest to be gone', async () => (await count('erasures')) === 0)
+  const { items } = (await project.get(`/lists/${list.id}/activity`)).body
+  assert.deepEqual(
+    items.map(({ type, email }: Record<string, unknown>) => [type, email]),
+    [
+      ['subscriber.deleted', null],
+      ['subscriber.created', null],
+    ],
   )
 })
