@@ -200,12 +200,19 @@ test('of one project only so many wait, however many keys it has', async () => {
     ),
   )
   const ending = new AbortController()
-  const ask = (key: string, seconds: number) =>
-    fetch(`${app.url}/v1${box.path(`?wait=${seconds}`)}`, { headers: { authorization: `Bearer ${key}` }, signal: ending.signal })
-  const all = keys.slice(0, 10).flatMap((key) => Array.from({ length: 20 }, () => ask(key, 60).catch(() => null)))
-  await until('no more', async () => (await ask(keys[10] as string, 0)).status === 429)
+  const refused: number[] = []
+  const ask = async (key: string) => {
+    const answer = await fetch(`${app.url}/v1${box.path('?wait=60')}`, {
+      headers: { authorization: `Bearer ${key}` },
+      signal: ending.signal,
+    })
+    refused.push(answer.status)
+  }
+  const all = keys.flatMap((key) => Array.from({ length: 20 }, () => ask(key)))
+  await until('those for whom there is no room', () => refused.length >= 20)
   ending.abort()
-  await Promise.all(all)
+  await Promise.allSettled(all)
+  assert.deepEqual(refused, Array(20).fill(429))
   const again = () => fetch(`${app.url}/v1${box.path('?wait=0')}`, { headers: { authorization: `Bearer ${keys[10]}` } })
   await until('room again', async () => (await again()).status === 200)
 })

@@ -109,10 +109,9 @@ test('a scheduled post that cannot be put together is a draft again, and others 
 })
 
 test('what fails for one reader after the other pauses, says why, and bounces nobody', async () => {
-  peer.messages.length = 0
   const { project, path } = await newPost(app, {
     subscribers: 30,
-    body: { body_html: `{% unless name == "Reader 1" or name == "Ann Lee" %}${endless}{% endunless %}Hi` },
+    body: { subject: 'For one alone', body_html: `{% unless name == "Reader 1" or name == "Ann Lee" %}${endless}{% endunless %}Hi` },
   })
   assert.equal((await project.post(`${path}/send`)).status, 202)
   const post = await until('the pause', async () => {
@@ -125,5 +124,6 @@ test('what fails for one reader after the other pauses, says why, and bounces no
   )
   assert.equal(post.stats.bounced, 0)
   await until('those to be in the ledger', async () => (await project.get(`${path}/deliveries?status=failed`)).body.length >= 10)
-  assert.ok(peer.messages.every(({ to }) => to[0] === 'reader-1@example.org'))
+  const sent = peer.messages.filter(({ raw }) => raw.includes('For one alone'))
+  assert.ok(sent.every(({ to }) => to[0] === 'reader-1@example.org'))
 })
