@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { readConfig, settings } from '../server/base/config.ts'
+import { readConfig } from '../server/base/config.ts'
+import { settings } from '../server/base/settings.ts'
 import { catalogue, eventTypes } from '../server/events/catalogue.ts'
 import { openApiDocument } from '../server/http/openapi.ts'
 import { eventExample } from '../server/http/openapi-webhooks.ts'
@@ -42,7 +43,7 @@ function configurationPage(): string {
 
 Everything is set by environment variables, or by a file \`.env\` in the folder where a command is started (\`NAME=value\` lines; what is set
 outside goes before it). A value that does not fit stops the start with one line that names it.
-This page is made from \`server/base/config.ts\` by \`npm run generate\`.
+This page is made from \`server/base/settings.ts\` by \`npm run generate\`.
 
 | Name | Default | What it does |
 |---|---|---|

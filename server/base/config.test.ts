@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigError, readConfig, settings } from './config.ts'
+import { ConfigError, readConfig } from './config.ts'
+import { settings } from './settings.ts'
 
 /** What `readConfig` refuses to take, as the person at the terminal sees it. */
 function refusal(env: Record<string, string>): string {

@@ -1,4 +1,5 @@
-import { type Config, isLocalUrl, readConfig } from '../base/config.ts'
+import { type Config, readConfig } from '../base/config.ts'
+import { isLocalUrl } from '../base/local-url.ts'
 import { createLog } from '../base/log.ts'
 import { type Posthaste, startPosthaste } from '../main.ts'
 

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Config, isLocalUrl } from '../base/config.ts'
+import type { Config } from '../base/config.ts'
+import { isLocalUrl } from '../base/local-url.ts'
 
 type Urls = Pick<Config, 'AUTH_URL'>
 

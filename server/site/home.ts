@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { isLocalUrl } from '../base/config.ts'
 import { html } from '../base/html.ts'
+import { isLocalUrl } from '../base/local-url.ts'
 import type { Services } from '../operations/context.ts'
 import { sendPage } from './page.ts'
 

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
-import { type Config, isLocalUrl } from '../../base/config.ts'
+import type { Config } from '../../base/config.ts'
+import { isLocalUrl } from '../../base/local-url.ts'
 import type { Services } from '../../operations/context.ts'
 import { deleteOtherOwn, upsertCertificate } from './certificate-queries.ts'
 import { checkCertificate } from './order-certificate.ts'

@@ -1,4 +1,5 @@
-import { type Config, isLocalUrl } from '../../base/config.ts'
+import type { Config } from '../../base/config.ts'
+import { isLocalUrl } from '../../base/local-url.ts'
 import type { Log } from '../../base/log.ts'
 
 type Settings = Pick<Config, 'OUTBOUND' | 'PUBLIC_URL' | 'SIGN_UPS' | 'AGENT_SIGN_UPS' | 'MAIL_DOMAIN'>

@@ -1,4 +1,5 @@
-import { type Config, isLocalUrl } from '../../base/config.ts'
+import type { Config } from '../../base/config.ts'
+import { isLocalUrl } from '../../base/local-url.ts'
 import { isForTrials } from '../../base/trial-name.ts'
 import type { Queryable } from '../../database/database.ts'
 import type { Services } from '../../operations/context.ts'
