@@ -1,3 +1,5 @@
+import { Rest } from './rest.ts'
+
 /** For a request that waits until it is rung for. */
 export interface Doorbell {
   ring(): void
@@ -8,22 +10,15 @@ export interface Doorbell {
 
 export function createDoorbell(ended: AbortSignal): Doorbell {
   let isRung = false
-  let endRest = () => {}
+  const resting = new Rest()
   const ring = () => {
     isRung = true
-    endRest()
+    resting.end()
   }
   ended.addEventListener('abort', ring, { once: true })
   const rest = async (ms: number) => {
     // Rung since it looked last: it looks again at once.
-    if (!isRung && !ended.aborted)
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, ms)
-        endRest = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      })
+    if (!isRung && !ended.aborted) await resting.for(ms)
     isRung = false
   }
   return { ring, rest, isOver: () => ended.aborted }

@@ -1,4 +1,5 @@
 import type { Log } from './log.ts'
+import { Rest } from './rest.ts'
 import { Trouble } from './trouble.ts'
 import { onWake, type Wake } from './wake.ts'
 
@@ -23,31 +24,13 @@ interface LoopOptions {
 export function startLoop({ name, log, on, everyMs, pauseMs = 0, step }: LoopOptions): Loop {
   let stopped = false
   let roused = false
-  let endRest = () => {}
-  let endPause = () => {}
+  const resting = new Rest()
+  const pausing = new Rest()
   const rouse = () => {
     roused = true
-    endRest()
+    resting.end()
   }
   const offWake = on ? onWake(on, rouse) : () => {}
-  const rest = () =>
-    new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, everyMs)
-      endRest = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-      // Roused while the step was running: what it was roused for may have come too late for that step.
-      if (roused || stopped) endRest()
-    })
-  const pause = () =>
-    new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, pauseMs)
-      endPause = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
   const trouble = new Trouble(log, {
     line: 'a step failed and is tried again',
     about: { loop: name },
@@ -57,8 +40,9 @@ export function startLoop({ name, log, on, everyMs, pauseMs = 0, step }: LoopOpt
     while (!stopped) {
       roused = false
       const more = await trouble.around(step, false)
-      if (pauseMs > 0 && !stopped) await pause()
-      if (!more) await rest()
+      if (pauseMs > 0 && !stopped) await pausing.for(pauseMs)
+      // Roused while the step was running: what it was roused for may have come too late for that step.
+      if (!more && !roused && !stopped) await resting.for(everyMs)
     }
   }
   const running = run()
@@ -66,8 +50,8 @@ export function startLoop({ name, log, on, everyMs, pauseMs = 0, step }: LoopOpt
     async stop() {
       stopped = true
       offWake()
-      endPause()
-      endRest()
+      pausing.end()
+      resting.end()
       await running
     },
   }

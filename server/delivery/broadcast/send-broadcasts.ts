@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { BroadcastId, ProjectId } from '../../base/ids.ts'
 import type { Log } from '../../base/log.ts'
 import type { Loop } from '../../base/loop.ts'
+import { Rest } from '../../base/rest.ts'
 import { onWake } from '../../base/wake.ts'
 import type { Database } from '../../database/database.ts'
 import { Places } from '../places.ts'
@@ -80,7 +81,7 @@ class BroadcastStream {
   #closed = new Set<BroadcastId>()
   #isStopping = false
   #isRoused = false
-  #endRest = () => {}
+  readonly #resting = new Rest()
   #flushing: Promise<void> = Promise.resolve()
   #isFlushDue = false
   #isJournalBroken = false
@@ -99,7 +100,7 @@ class BroadcastStream {
 
   rouse(): void {
     this.#isRoused = true
-    this.#endRest()
+    this.#resting.end()
   }
 
   stop(): void {
@@ -113,7 +114,8 @@ class BroadcastStream {
     while (!this.#isStopping) {
       this.#isRoused = false
       const more = await this.#troubles.step.around(() => this.#leases.inStep(() => this.#step()), false)
-      if (!more) await this.#rest()
+      // Roused while the step was running: what it was roused for may have come too late for that step.
+      if (!more && !this.#isRoused) await this.#resting.for(restMs)
     }
     clearTimeout(this.#pumpTimer)
     await this.#letGo()
@@ -138,18 +140,6 @@ class BroadcastStream {
       if (this.#sending.size === 0 && (!isTold || (this.#waiting.isEmpty && this.#unbegun.length === 0))) return
       await sleep(isTold ? stoppingLookMs : restMs)
     }
-  }
-
-  #rest(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, restMs)
-      this.#endRest = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-      // Roused while the step was running: what it was roused for may have come too late for that step.
-      if (this.#isRoused || this.#isStopping) this.#endRest()
-    })
   }
 
   /** True when there may be more to do at once. */
