@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { after, test } from 'node:test'
 import { startDnsPeer } from '../../tests/support/dns-peer.ts'
+import { until } from '../../tests/support/until.ts'
 import { createLog } from '../base/log.ts'
 import { threadMs } from '../base/thread-time.ts'
 import { bodiesOf } from '../mail/inbound/packed-mail.ts'
@@ -89,6 +92,31 @@ test('a hundred at once come back each as itself', async () => {
     read.map(({ parsed }) => parsed.subject),
     Array.from({ length: 100 }, (_, number) => `number ${number}`),
   )
+})
+
+test('whoever asks is told when there is nothing left to read', async () => {
+  const pool = poolWith()
+  const told: string[] = []
+  pool.whenIdle(() => told.push('before'))
+  assert.deepEqual(told, ['before'])
+  const reading = Promise.all(Array.from({ length: 30 }, (_, number) => pool.read(message(`idle ${number}`))))
+  pool.whenIdle(() => told.push('in between'))
+  pool.whenIdle(() => told.push('after'))
+  assert.deepEqual(told, ['before'])
+  await reading
+  await pool.read(message('once more'))
+  assert.deepEqual(told, ['before', 'after'], 'only whoever asked last, and once')
+})
+
+test('reading mail gives way to all else', { skip: process.platform !== 'linux' && 'only Linux has priorities of threads' }, async () => {
+  await poolWith().read(message('nice'))
+  const isParser = (id: string) => readFileSync(`/proc/self/task/${id}/comm`, 'utf8').trim() === 'parser'
+  const priorities = () =>
+    readdirSync('/proc/self/task')
+      .filter(isParser)
+      .map((id) => getPriority(Number(id))) // those of other tests among them
+  const wanted = Math.min(19, getPriority() + 5)
+  await until('all that read have stepped back', () => priorities().length > 0 && priorities().every((priority) => priority === wanted))
 })
 
 test('a message that is the end of its thread costs itself and no other', async () => {

@@ -14,6 +14,7 @@ import {
   type ReadAnswer,
   type ReadMail,
 } from './parse-task.ts'
+import { hasEnough, isHanging, type Reading, type Thread } from './pool-thread.ts'
 import { createSenderCounts, type Senders, sendersOf } from './senders.ts'
 import { undecided } from './undecided.ts'
 
@@ -25,6 +26,8 @@ import { undecided } from './undecided.ts'
 export interface ParsePool {
   /** Never rejects but when the pool is stopped. */
   read(message: SpooledMessage, options?: { isHeadOnly: boolean }): Promise<ReadMail>
+  /** Calls when there is nothing left to read, at once if there is nothing now. Only whoever asked last is called, once. */
+  whenIdle(call: () => void): void
   stop(): Promise<void>
 }
 
@@ -40,30 +43,10 @@ interface PoolOptions extends ParseThreadData {
   entry?: URL
 }
 
-interface Reading {
-  message: SpooledMessage
-  senders: Senders
-  tries: number
-  resolve(mail: ReadMail): void
-  reject(error: Error): void
-}
-
-interface Thread {
-  worker: Worker
-  isReady: boolean
-  at: PassingMap<number, Reading>
-  /** How many of those it is at were the end of a thread before. */
-  suspects: number
-  /** How often it was listened for in vain: at work for its beats, without any for work. */
-  silent: number
-}
-
 const idleTicks = 300
-/** It has not told for so long that it turns. It may yet; until then it gets nothing more. */
-const hangingTicks = 3
-const isHanging = ({ at, silent }: Thread): boolean => at.size > 0 && silent >= hangingTicks
 /** Far above what 50 MB of text need. With room for young objects, less of them is alive when it is full: half of it cost a third more time. */
 const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 }
+const nobodyAsks = () => {}
 const defaultEntry = new URL('../../bin/parse-thread.js', import.meta.url)
 
 export const createParsePool = (options: PoolOptions): ParsePool => new Pool(options)
@@ -79,6 +62,7 @@ class Pool implements ParsePool {
   readonly #senders = createSenderCounts()
   #numbers = 0
   #isStopped = false
+  #onIdle = nobodyAsks
 
   constructor(options: PoolOptions) {
     this.#options = options
@@ -96,6 +80,18 @@ class Pool implements ParsePool {
       else this.#waiting.push({ message, senders, tries: 0, resolve, reject })
       this.#next()
     })
+  }
+
+  whenIdle(call: () => void): void {
+    this.#onIdle = call
+    this.#tellIfIdle()
+  }
+
+  #tellIfIdle(): void {
+    if (this.#waiting.length > 0 || this.#threads.values().some(({ at }) => at.size > 0)) return
+    const call = this.#onIdle
+    this.#onIdle = nobodyAsks
+    call()
   }
 
   async stop(): Promise<void> {
@@ -118,8 +114,8 @@ class Pool implements ParsePool {
       }
       const thread = this.#threadFor(reading.tries) as Thread // just found
       this.#give(thread, reading)
-      // Another thread is worth starting when all that there are have something to do.
-      if (this.#waiting.length > 0 && this.#mayStart() && [...this.#threads].every(({ at }) => at.size > 0)) this.#start()
+      // Another thread is worth starting when all that there are have enough to do.
+      if (this.#waiting.length > 0 && this.#mayStart() && this.#threads.values().every(hasEnough)) this.#start()
     }
   }
 
@@ -145,15 +141,16 @@ class Pool implements ParsePool {
   /** Nobody gets more than half of all places: whose name servers are slow could have all of them. A suspect has one kept for it. */
   #mayBegin = ({ tries, senders }: Reading): boolean => tries > 0 || this.#senders.isUnder(senders, (this.#usualThreads * maxAtOnce) / 2)
 
-  /** The one with the least to do. A suspect gets one of its own, which is kept free for it, and nobody joins it there. */
+  /** The first that has not enough to do, or else the one with the least. A suspect gets one of its own, which is kept free for it, and nobody joins it there. */
   #threadFor(tries: number): Thread | null {
-    const free = [...this.#threads]
-      .filter((thread) => thread.isReady && thread.at.size < maxAtOnce && !isHanging(thread))
-      .filter(({ suspects }) => suspects === 0)
-      .sort((one, other) => one.at.size - other.at.size)
-    if (tries > 0) return free[0]?.at.size === 0 ? free[0] : null
+    const free = [...this.#threads].filter(
+      (thread) => thread.isReady && thread.at.size < maxAtOnce && !isHanging(thread) && thread.suspects === 0,
+    )
+    if (tries > 0) return free.find(({ at }) => at.size === 0) ?? null
+    const byLoad = () => free.toSorted((one, other) => one.at.size - other.at.size)
     // Suspects stand in front.
-    return (this.#waiting[0]?.tries ?? 0) > 0 ? (free[1] ?? null) : (free[0] ?? null)
+    if ((this.#waiting[0]?.tries ?? 0) > 0) return byLoad()[1] ?? null
+    return free.find((thread) => !hasEnough(thread)) ?? byLoad()[0] ?? null
   }
 
   #give(thread: Thread, reading: Reading): void {
@@ -170,12 +167,24 @@ class Pool implements ParsePool {
       helo: peer.name,
       problem: reading.tries < 2 ? null : tooMuch,
     }
-    if (thread.at.size === 0) thread.silent = 0
+    if (thread.at.size === 0) {
+      thread.silent = 0
+      thread.heardAt = performance.now()
+    }
     thread.at.set(number, reading)
+    thread.bytes += raw.length
     if (reading.tries > 0) thread.suspects++
     this.#senders.add(reading.senders)
-    thread.worker.ref()
-    thread.worker.postMessage(task, [copy.buffer])
+    if (thread.outbox.push(task) === 1) queueMicrotask(() => this.#post(thread))
+  }
+
+  #post({ worker, outbox }: Thread): void {
+    const tasks = outbox.splice(0)
+    worker.ref()
+    worker.postMessage(
+      tasks,
+      tasks.map(({ raw }) => raw.buffer),
+    )
   }
 
   #start(): void {
@@ -185,12 +194,15 @@ class Pool implements ParsePool {
       worker: new Worker(entry, { name: 'parser', workerData, resourceLimits }),
       isReady: false,
       at: new PassingMap(),
+      bytes: 0,
+      outbox: [],
       suspects: 0,
+      heardAt: 0,
       silent: 0,
     }
     this.#threads.add(thread)
     let failure: string | null = null
-    thread.worker.on('message', (answer: ParseAnswer) => this.#onAnswer(thread, answer))
+    thread.worker.on('message', (answers: ParseAnswer[]) => this.#onAnswers(thread, answers))
     thread.worker.on('error', (error: Error) => {
       failure = error.message
     })
@@ -199,11 +211,15 @@ class Pool implements ParsePool {
     thread.worker.unref()
   }
 
-  #onAnswer(thread: Thread, answer: ParseAnswer): void {
+  #onAnswers(thread: Thread, answers: ParseAnswer[]): void {
     if (thread.at.size > 0) thread.silent = 0
-    if (answer.kind === 'ready') thread.isReady = true
-    else if (answer.kind !== 'beat') this.#settle(thread, answer)
-    if (answer.kind !== 'beat') this.#next()
+    thread.heardAt = performance.now()
+    for (const answer of answers) {
+      if (answer.kind === 'ready') thread.isReady = true
+      else if (answer.kind !== 'beat') this.#settle(thread, answer)
+    }
+    this.#next()
+    this.#tellIfIdle()
   }
 
   #settle(thread: Thread, answer: ReadAnswer): void {
@@ -211,6 +227,7 @@ class Pool implements ParsePool {
     thread.at.delete(answer.number)
     if (thread.at.size === 0) thread.worker.unref()
     if (!reading) return
+    thread.bytes -= reading.message.raw.length
     if (reading.tries > 0) thread.suspects--
     this.#senders.remove(reading.senders)
     if (answer.kind === 'read') {
@@ -239,6 +256,8 @@ class Pool implements ParsePool {
   #replace(thread: Thread, reason: string): void {
     if (!this.#threads.delete(thread)) return
     const lost = [...thread.at.values()]
+    // Its last answers may be on their way.
+    thread.at.clear()
     this.#options.log.error({ reason, inbound_ids: lost.map(({ message }) => message.id) }, 'a thread that reads mail is replaced')
     for (const reading of lost) {
       this.#senders.remove(reading.senders)

@@ -9,7 +9,7 @@ export interface ParseThreadData {
 /** Nothing but plain data passes between the threads; bytes are handed over, not copied. */
 export interface ParseTask {
   number: number
-  raw: Uint8Array
+  raw: Uint8Array<ArrayBuffer>
   envelope_from: string
   /** As in RCPT TO. */
   recipients: string[]

@@ -26,7 +26,12 @@ function countedPool() {
       done++
     }
   }
-  return { pool: { read, stop: () => pool.stop() }, read: () => done, beside: (subject: string) => beside.get(subject) }
+  const { whenIdle, stop } = pool
+  return {
+    pool: { read, whenIdle: whenIdle.bind(pool), stop: stop.bind(pool) },
+    read: () => done,
+    beside: (subject: string) => beside.get(subject),
+  }
 }
 
 test('what is in the spool is read, judged and filed, and what comes later is too', async () => {
@@ -39,6 +44,35 @@ test('what is in the spool is read, judged and filed, and what comes later is to
   assert.equal(new Set(filed.flat()).size, 31)
   assert.deepEqual(await rows(), [])
   assert.ok(clock.now() > new Date(0))
+})
+
+test('while much is in hand, a batch waits for company; the bytes of what is filed are given back', async () => {
+  const { filed, start, add, file } = await startSpool()
+  const gates = new Map(['first', 'second', 'third', ...'456789'].map((subject) => [subject, Promise.withResolvers<void>()]))
+  const open = (subject: string) => gates.get(subject)?.resolve()
+  const read: ParsePool['read'] = async (message, options) => {
+    const mail = await pool.read(message, options)
+    await gates.get(mail.parsed.subject as string)?.promise
+    return mail
+  }
+  const kept: FiledInput[] = []
+  await Promise.all([...gates.keys()].map((subject) => add(subject)))
+  start(
+    async (batch) => {
+      kept.push(...batch)
+      open('second')
+      await file(batch)
+      // When whoever does not wait for it has filed the second by itself, and before any timer goes off.
+      setImmediate(() => open('third'))
+    },
+    { ...countedPool().pool, read },
+  )
+  open('first')
+  await until('three are filed', () => filed.flat().length === 3)
+  assert.deepEqual(filed.slice(0, 2), [['first'], ['second', 'third']])
+  for (const subject of '456789') open(subject)
+  await until('all are filed', () => filed.flat().length === 9)
+  await until('their bytes are gone', () => kept.every(({ parsed }) => parsed.long.byteLength === 0))
 })
 
 test('a batch that fails is halved until the one at fault is alone, which is kept and tried again later', async () => {

@@ -5,8 +5,9 @@ import { reasonOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { type Loop, startLoop } from '../base/loop.ts'
 import { PassingMap } from '../base/passing-map.ts'
-import { Trouble } from '../base/trouble.ts'
+import { Rest } from '../base/rest.ts'
 import { type Database, isConnectionLoss } from '../database/database.ts'
+import { letGoOfBytes } from '../mail/inbound/packed-mail.ts'
 import { lessAndLess } from './file-less.ts'
 import { type InHand, maxInHand, maxSlow, slowSendersAmong } from './in-hand.ts'
 import type { FiledInput, SpooledMessage } from './inbound-message.ts'
@@ -26,6 +27,7 @@ import {
   putOff,
   renewClaims,
 } from './spool-queries.ts'
+import { troublesOf } from './spool-troubles.ts'
 
 interface Needs {
   database: Database
@@ -41,6 +43,9 @@ interface Needs {
 /** No more in one go, so that what comes together from one sender leaves room for others. */
 const maxClaimed = 250
 const maxBatch = 100
+/** From one batch to the next, when so many are in hand: short enough for a reader who waits for a code. */
+const gatherMs = 50
+const busyFrom = 8
 /** Renewed while a message is in hand; after a crash, others take it up when this is over. */
 const leaseMs = 30_000
 const renewEveryMs = 10_000
@@ -71,18 +76,6 @@ export function startSpoolLoop(needs: Needs): Loop & { taker: Taker } {
   }
 }
 
-const troublesOf = (log: Log) => ({
-  filing: new Trouble(log, {
-    line: 'mail cannot be filed for now; it waits in the spool, and is tried every second',
-    level: 'error',
-    again: 'mail is filed again',
-    words: 'mail that came in waits, since it cannot be filed just now',
-  }),
-  noting: new Trouble(log, { line: 'the spool cannot be told why its mail waits' }),
-  renewing: new Trouble(log, { line: 'claims on mail in the spool could not be renewed' }),
-  returning: new Trouble(log, { line: 'mail could not be given back to the spool' }),
-})
-
 class SpoolWork implements Taker {
   readonly #needs: Needs
   readonly #troubles: ReturnType<typeof troublesOf>
@@ -95,6 +88,7 @@ class SpoolWork implements Taker {
   #suspects = 0
   #filing: Promise<void> | null = null
   #isStopped = false
+  readonly #gathering = new Rest()
   /** The spool had nothing more when it was last looked through: what comes in now passes nobody. */
   #isCaughtUp = false
   #onRoom = () => {}
@@ -144,6 +138,10 @@ class SpoolWork implements Taker {
     }
   }
 
+  whenIdle(call: () => void): void {
+    this.#needs.pool.whenIdle(call)
+  }
+
   /** What waits for its turn stays claimed. */
   async renew(): Promise<void> {
     const { database, clock } = this.#needs
@@ -160,6 +158,7 @@ class SpoolWork implements Taker {
   stop(): void {
     this.#isStopped = true
     this.#onRoom()
+    this.#gathering.end()
   }
 
   /** What is being filed is filed; the rest is given back for whoever starts next. */
@@ -191,6 +190,7 @@ class SpoolWork implements Taker {
     try {
       const read = await this.#needs.pool.read(message, { isHeadOnly: message.attempts >= headOnlyFrom })
       this.#ready.push({ message, ...read })
+      if (this.#ready.length >= maxBatch) this.#gathering.end()
       if (!this.#isStopped) this.#filing ??= this.#fileReady()
     } catch (error) {
       // At a stop it is given back.
@@ -200,10 +200,11 @@ class SpoolWork implements Taker {
     }
   }
 
-  #letGo(batch: Pick<FiledInput, 'message'>[]): void {
-    for (const { message } of batch) {
+  #letGo(batch: (Pick<FiledInput, 'message'> & Partial<FiledInput>)[]): void {
+    for (const { message, parsed } of batch) {
       const held = this.#inHand.get(message.id)
       if (!held) continue
+      if (parsed) letGoOfBytes(parsed.long)
       this.#inHand.delete(message.id)
       this.#bytes -= held.message.raw.length
       if (isSuspect(held.message)) this.#suspects--
@@ -213,8 +214,19 @@ class SpoolWork implements Taker {
   }
 
   async #fileReady(): Promise<void> {
-    while (this.#ready.length > 0 && !this.#isStopped) await this.#fileAll(this.#ready.splice(0, maxBatch))
+    while (this.#ready.length > 0 && !this.#isStopped) {
+      const began = performance.now()
+      await this.#fileAll(this.#ready.splice(0, maxBatch))
+      await this.#gather(began)
+    }
     this.#filing = null
+  }
+
+  /** While much is under way, the next batch waits for company: it costs twenty statements and two commits, however little is in it. */
+  async #gather(began: number): Promise<void> {
+    const restMs = gatherMs - (performance.now() - began)
+    if (restMs <= 0 || this.#inHand.size < busyFrom || this.#ready.length >= maxBatch || this.#isStopped) return
+    await this.#gathering.for(restMs)
   }
 
   /** One that is at fault is found by halving, and holds up none of the others. */

@@ -10,7 +10,7 @@ import { newId } from '../base/ids.ts'
 import { createLog } from '../base/log.ts'
 import { troubleOf } from '../base/trouble.ts'
 import type { SpooledMessage } from './inbound-message.ts'
-import { createSpool } from './spool.ts'
+import { createSpool, type Taker } from './spool.ts'
 
 const server = await startTestSmtpServer({ relays: ['127.0.0.1'] })
 const { database } = server
@@ -46,6 +46,35 @@ test('what comes while a commit is under way shares the next', async () => {
     [1, 20],
   )
 })
+
+test('while other mail is being read, what comes a moment later shares the commit; otherwise nobody waits', async () => {
+  const calls: (() => void)[] = []
+  const taker: Taker = { claim: () => null, take: () => {}, whenIdle: (call) => (isReading ? void calls.push(call) : call()) }
+  const spool = createSpool({ database, log, taker })
+  const commitsOf = async (name: string) =>
+    (await database.many`select 1 from inbound_spool where envelope_from like ${`${name} %`} group by xmin::text`).length
+  let isReading = true
+  const first = spool.add(message('busy 1'))
+  await turn()
+  const second = spool.add(message('busy 2'))
+  assert.equal(calls.length, 1, 'it asks to be told')
+  calls[0]?.()
+  await Promise.all([first, second])
+  await spool.add(message('busy 3')) // nobody calls: a moment later it is written all the same
+  assert.equal(await commitsOf('busy'), 2)
+  const many = Array.from({ length: 18 }, (_, number) => spool.add(message(`enough ${number}`)))
+  await turn()
+  await Promise.all([...many, spool.add(message('enough for the next'))])
+  assert.equal(await commitsOf('enough'), 2, 'so many wait for nobody')
+  isReading = false
+  const alone = spool.add(message('idle 1'))
+  await turn()
+  await Promise.all([alone, spool.add(message('idle 2'))])
+  assert.equal(await commitsOf('idle'), 2)
+})
+
+/** All that waits for nothing but its turn has had it; no timer has gone off. */
+const turn = () => new Promise<void>((resolve) => process.nextTick(resolve))
 
 test('a burst of large messages is several statements, none of them huge', async () => {
   const spool = createSpool({ database, log })

@@ -1,4 +1,5 @@
 import type { Log } from '../base/log.ts'
+import { Rest } from '../base/rest.ts'
 import { Trouble } from '../base/trouble.ts'
 import { wake } from '../base/wake.ts'
 import { type Database, isConnectionLoss } from '../database/database.ts'
@@ -8,7 +9,7 @@ import type { OwnClaim } from './spool-queries.ts'
 
 /**
  * Where mail is safe before anybody is told 250. While one insert is on its way to the disk, what else is complete gathers for the
- * next: twenty sessions cost one commit, not twenty, and a lone message waits for nobody.
+ * next: twenty sessions cost one commit, not twenty, and a lone message waits for nobody but, for a moment, those that are being read.
  */
 export interface Spool {
   /** Resolves when the message is committed, rejects when it may not be. */
@@ -20,6 +21,9 @@ export interface Spool {
 /** One insert carries no more than this, so that a burst of large messages is not one huge statement. A larger one goes alone. */
 const maxBatchBytes = 8 * 1024 * 1024
 const maxBatchRows = 500
+/** While other mail is being read the processors have enough to do as a rule, and an insert of many costs little more than one of few. */
+const gatherMs = 10
+const enough = 18
 
 /** Who files in this process. What it has room for is stored as taken, and need not be looked up and read out of the spool again. */
 export interface Taker {
@@ -27,6 +31,8 @@ export interface Taker {
   claim(messages: SpooledMessage[]): OwnClaim | null
   /** They are committed under that claim. Their bytes are somebody else's after this call. */
   take(messages: SpooledMessage[]): void
+  /** Calls when it has read all that it has, at once if it has nothing. Only whoever asked last is called. */
+  whenIdle(call: () => void): void
 }
 
 interface Entry {
@@ -44,8 +50,17 @@ export function createSpool({ database, log, taker }: { database: Database; log:
   // Some message of a stranger's: nobody else's is held up by it.
   const oddity = new Trouble(log, { line })
 
+  const gathering = new Rest()
+  const gather = (reader: Taker) => {
+    const over = gathering.for(gatherMs)
+    reader.whenIdle(() => gathering.end())
+    return over
+  }
   const writeAll = async () => {
-    while (waiting.length > 0) await writeBatch(waiting.splice(0, batchLength(waiting)))
+    while (waiting.length > 0) {
+      if (taker && waiting.length < enough) await gather(taker)
+      await writeBatch(waiting.splice(0, batchLength(waiting)))
+    }
     writing = null
   }
   const writeBatch = async (batch: Entry[]): Promise<void> => {
@@ -73,7 +88,7 @@ export function createSpool({ database, log, taker }: { database: Database; log:
   return {
     add: (message) =>
       new Promise<void>((resolve, reject) => {
-        waiting.push({ message, resolve, reject })
+        if (waiting.push({ message, resolve, reject }) >= enough) gathering.end()
         writing ??= writeAll()
       }),
     settled: async () => {

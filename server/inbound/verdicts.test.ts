@@ -78,6 +78,13 @@ test('nor are authors without an end, signed or not, in one field or in a head t
   }
 })
 
+test('nor is a gap without an end in what did not come over SMTP', async () => {
+  const began = threadMs()
+  const { spf, dmarc } = await judged(`From: ann@example.org${'\r'.repeat(100_000)}DKIM-Signature: v=1\r\n`)
+  assert.deepEqual([spf.result, dmarc.result], ['permerror', 'permerror'])
+  assert.ok(threadMs() - began < 1_000, 'it would take ten seconds')
+})
+
 test('SPF alone vouches for the same domain, and for another only where a policy says how far', async () => {
   assert.equal((await judged(mail('ann@example.org'))).authenticated_domain, 'example.org')
   assert.equal((await judged(mail('ann@example.net'), { envelope_from: 'ann@example.net' })).authenticated_domain, 'example.net')

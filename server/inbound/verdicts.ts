@@ -5,7 +5,7 @@ import { authenticate, type DNSResolver } from 'mailauth'
 import { findHead } from '../mail/inbound/limits.ts'
 import type { Mailbox, Verdicts } from '../mail/inbound/parsed-mail.ts'
 import { storable } from '../mail/inbound/plain-letters.ts'
-import { hasEndlessAuthors } from './authors.ts'
+import { isEndless } from './authors.ts'
 import { createUnsignedJudge, type Judged } from './judge-unsigned.ts'
 import { createLookUp, noAnswer } from './look-ups.ts'
 import { createPatience } from './patience.ts'
@@ -52,7 +52,7 @@ export function createJudge({ resolver, mailDomain, places }: Needs): Judge {
   return async (message) => {
     const { raw, envelope_from: sender, address } = message
     const head = findHead(raw)
-    if (!head || hasEndlessAuthors(head)) return undecided('permerror')
+    if (!head || isEndless(head)) return undecided('permerror')
     const late = Promise.withResolvers<void>()
     const waiting = patience.beginMessage(late.resolve)
     const lookInTime: DNSResolver = (name, type) =>

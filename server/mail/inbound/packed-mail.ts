@@ -43,6 +43,9 @@ const sizeOf = ({ text_body, html_body, extracted_text }: PackedMail['body_bytes
 /** All bodies, as they stand one behind the other. */
 export const bodyBytesOf = ({ long, body_bytes }: PackedMail): Uint8Array => long.subarray(0, sizeOf(body_bytes))
 
+/** When nobody reads it any more. Until V8 found that out, bytes of megabytes would make it mark the whole heap, again and again. */
+export const letGoOfBytes = ({ buffer }: Uint8Array<ArrayBuffer>): void => void buffer.transfer(0)
+
 export function bodiesOf({ long, body_bytes }: PackedMail): Bodies {
   let at = 0
   const next = (bytes: number | null) => {

@@ -3,7 +3,7 @@ import { findCandidates } from './candidates.ts'
 import { type Document, documentOfHtml, documentOfText } from './document.ts'
 import { findLink } from './find-link.ts'
 import { fold, plainLetters } from './fold.ts'
-import { type Judged, judgeCandidates, type Reading } from './judge-candidates.ts'
+import { type Judged, judgeCandidates } from './judge-candidates.ts'
 import { kindOf } from './kind.ts'
 import { tenorOf } from './signs.ts'
 
@@ -35,8 +35,10 @@ export function extractData({ subject, text, html, from }: MailToRead): Extracte
   return { ...(code ? { code } : {}), ...(link ? { link: link.url } : {}), kind }
 }
 
-/** Onto the document itself, whose folded text is not to be made for this. */
-const withCandidates = (document: Document): Reading => Object.assign(document, { candidates: findCandidates(document) })
+function withCandidates(document: Document): Document {
+  document.candidates = findCandidates(document)
+  return document
+}
 
 /** The first of the highest, if it is high enough to be a code at all. */
 const bestOf = (judged: Judged[]): Judged | null =>

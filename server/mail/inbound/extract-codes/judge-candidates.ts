@@ -4,20 +4,16 @@ import type { Document } from './document.ts'
 import type { Tenor } from './signs.ts'
 import { isAction, isVocabulary, signs } from './vocabulary/index.ts'
 
-export interface Reading extends Document {
-  candidates: Candidate[]
-}
-
 export interface Judged {
   value: string
-  reading: Reading
+  reading: Document
   start: number
   /** Zero and below: not a code. */
   score: number
 }
 
 /** The best codes of one reading of the mail come out with the highest scores. */
-export function judgeCandidates(reading: Reading, tenor: Tenor, sender: string): Judged[] {
+export function judgeCandidates(reading: Document, tenor: Tenor, sender: string): Judged[] {
   const bonds = reading.candidates.length === 0 ? [] : bondsOf(reading, reading.candidates)
   return reading.candidates.map((candidate, index) => {
     const { value, start, shape } = candidate
@@ -26,7 +22,7 @@ export function judgeCandidates(reading: Reading, tenor: Tenor, sender: string):
   })
 }
 
-function scoreOf(reading: Reading, candidate: Candidate, bond: Bond | null, tenor: Tenor): number {
+function scoreOf(reading: Document, candidate: Candidate, bond: Bond | null, tenor: Tenor): number {
   const layout = (candidate.isAlone ? 12 : 0) + candidate.level * 6
   if (!bond) return isBareCode(reading, candidate, tenor) ? 5 + layout : 0
   if (bond.kind === 'other' || isTooVague(candidate, bond, tenor)) return 0
@@ -46,7 +42,7 @@ function isTooVague({ shape, isAlone, level, isLikeDate, isDoubtful }: Candidate
 }
 
 /** Whether a word that names many things names a code here. */
-function isExplained(reading: Reading, candidate: Candidate, { kind, label, isDirect }: Bond, tenor: Tenor): boolean {
+function isExplained(reading: Document, candidate: Candidate, { kind, label, isDirect }: Bond, tenor: Tenor): boolean {
   const { start, end, isAlone, level } = candidate
   if (tenor.warns) return true
   const standsOut = isDirect && (isAlone || level > 0)
@@ -57,14 +53,14 @@ function isExplained(reading: Reading, candidate: Candidate, { kind, label, isDi
 }
 
 /** "Your code is 482913", in a mail without any other number but small ones and years. */
-function isPlain({ text }: Reading, { shape, value, isLikeDate, isDoubtful }: Candidate): boolean {
+function isPlain({ text }: Document, { shape, value, isLikeDate, isDoubtful }: Candidate): boolean {
   if (shape !== 'digits' || isLikeDate || isDoubtful || value.length < 4 || value.length > 8) return false
   const numbers = text.match(/\d{3,}/g) ?? []
   return numbers.every((number) => number === value || /^(?:19|20)\d\d$/.test(number))
 }
 
 /** Whether the sentence around this part of the text speaks of signing in, of proving something or of a password. */
-function saysPurpose({ text, folded }: Reading, from: number, to: number): boolean {
+function saysPurpose({ text, folded }: Document, from: number, to: number): boolean {
   const before = text.slice(Math.max(0, from - 120), from)
   const after = text.slice(to, to + 100)
   const starts = [...before.matchAll(boundary)].at(-1)
@@ -77,7 +73,7 @@ const boundaryOnce = new RegExp(`${sentenceEnd.source}|\\n\\n|\\n(?=[-*•])`)
 const boundary = new RegExp(boundaryOnce.source, 'g')
 
 /** Nothing names it, but the mail is about nothing else. */
-function isBareCode({ candidates }: Reading, { shape, isAlone, level, isLikeDate, isDoubtful, value }: Candidate, tenor: Tenor): boolean {
+function isBareCode({ candidates }: Document, { shape, isAlone, level, isLikeDate, isDoubtful, value }: Candidate, tenor: Tenor): boolean {
   if (!isAlone || isLikeDate || isDoubtful || shape === 'letters') return false
   const size = value.replace(/-/g, '').length
   if (size < 4 || size > 8) return false
