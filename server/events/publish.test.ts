@@ -4,7 +4,8 @@ import { openEventLog, tellIn } from '../../tests/support/event-log.ts'
 import { formatId, newId } from '../base/ids.ts'
 import { onWake } from '../base/wake.ts'
 import type { EventData } from './catalogue.ts'
-import { publish, publishBulk } from './publish.ts'
+import { type EventRow, eventsOf, type PublishedEvent } from './expand-events.ts'
+import { type NewEvent, publish, publishBulk, publishTogether } from './publish.ts'
 
 const { database, project_id, openTransaction, close } = await openEventLog()
 test.after(close)
@@ -73,5 +74,38 @@ test('a bulk of many is one row, and a bulk of none is none', async () => {
   assert.deepEqual(
     stored.map((row) => [row.item_count, row.data]),
     [[1_000, null]],
+  )
+})
+
+test('those of one project and type go together, a hundred to a row, and each is told as if it were alone', async () => {
+  const [many, one] = [newId<'prj'>(), newId<'prj'>()]
+  const event = (project: typeof many, name: string): NewEvent => {
+    const id = newId<'grp'>()
+    const contact_group = { id, name, contact_count: 0, created_at: new Date(0), updated_at: new Date(0) }
+    return { project_id: project, type: 'contact_group.created', data: { contact_group_id: id, name, contact_group } }
+  }
+  // A word that looks like a place in a template is a word.
+  const names = Array.from({ length: 150 }, (_, index) => `$${index}`)
+  await database.transaction((tx) => publishTogether(tx, [event(one, 'alone'), ...names.map((name) => event(many, name))]))
+  const rowsOf = (project: string) => database.many<EventRow>`select * from events where project_id = ${project} order by position`
+  const rows = await rowsOf(many)
+  assert.deepEqual(
+    rows.map(({ item_count, data }) => [item_count, data]),
+    [
+      [100, null],
+      [50, null],
+    ],
+  )
+  const told = rows.flatMap((row) => eventsOf(row))
+  assert.deepEqual(
+    told.map(({ data }) => data.name),
+    names,
+  )
+  const [first] = told as [PublishedEvent]
+  assert.equal((first.data.contact_group as { created_at: string }).created_at, '1970-01-01T00:00:00.000Z', 'as on the wire')
+  assert.equal(new Set(told.map(({ id }) => id)).size, 150)
+  assert.deepEqual(
+    (await rowsOf(one)).map(({ data, items }) => [data?.name, items]),
+    [['alone', null]],
   )
 })

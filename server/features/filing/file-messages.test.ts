@@ -45,6 +45,36 @@ test('of a batch, each row gets its own words', async () => {
   assert.deepEqual(await words('three'), ['Ja, schön.\n\n> Möchtest du?', null, 'Ja, schön.'])
 })
 
+test('what nobody listens for is told in one row; an answer among it has its own', async () => {
+  const { project, address } = await newMailbox(app)
+  await project.post('/emails', { from: address, to: 'ann@example.com', subject: 'Plan', text: 'Well?' })
+  const [{ message_id } = { message_id: null }] = await emailsIn(app, project)
+  await project.events()
+  const batch = [
+    await accept(app, { recipients: [address], subject: 'One' }),
+    await accept(app, { recipients: [address], subject: 'Re: Plan', headers: [`In-Reply-To: <${message_id}>`] }),
+    await accept(app, { recipients: [address], subject: 'Two' }),
+  ]
+  await fileMessages(app.services, batch)
+  const { database } = app.services
+  const rows = () => database.many<{ type: string; item_count: number }>`
+    select type, item_count from events where project_id = ${project.id} and type in ('email.received', 'email.replied') order by position`
+  assert.deepEqual(await rows(), [
+    { type: 'email.received', item_count: 3 },
+    { type: 'email.replied', item_count: 1 },
+  ])
+  const told = (await project.eventsWithData()).filter(({ type }) => type.startsWith('email.'))
+  assert.deepEqual(
+    told.map(({ type, data }) => [type, data.subject]),
+    [
+      ['email.received', 'One'],
+      ['email.received', 'Re: Plan'],
+      ['email.received', 'Two'],
+      ['email.replied', 'Re: Plan'],
+    ],
+  )
+})
+
 test('a letter becomes an e-mail, its writer a contact, and the spool is empty', async () => {
   const { project, address, id } = await newMailbox(app)
   const { message } = await fileMail(app, {

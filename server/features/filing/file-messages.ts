@@ -3,7 +3,7 @@ import { type ContactId, type MailboxId, newId, type ProjectId } from '../../bas
 import { BlobStoreError } from '../../blobs/blob-store.ts'
 import type { Transaction } from '../../database/database.ts'
 import { whoWants } from '../../events/interests.ts'
-import { type NewEvent, publishEach } from '../../events/publish.ts'
+import { type NewEvent, publishEach, publishTogether } from '../../events/publish.ts'
 import { parseAddress } from '../../mail/address.ts'
 import type { Services } from '../../operations/context.ts'
 import { applyCalendar } from '../calendar-events/index.ts'
@@ -113,12 +113,21 @@ async function file(services: Needs, tx: Transaction, { destinations, place, raw
   const begun = conversations.flatMap(({ begins }) => begins ?? [])
   if (begun.length > 0) await beginThreads(tx, begun)
   await noteReplies(tx, filed)
-  await publishEach(
-    tx,
-    filed.flatMap((mail) => mailEventsOf(mail, { isHeard: listening.has(mail.mailbox.project_id) })),
-  )
+  await publishMail(tx, filed, listening)
   for (const mail of filed) if (!mail.refused_reply) await noteCalendars(tx, mail)
   return filed
+}
+
+/** What nobody listens for is many and seldom read. Answers stay apart: each tells of a list of its own. */
+async function publishMail(tx: Transaction, filed: FiledMail[], listening: ToFile['listening']): Promise<void> {
+  const isHeard = (project_id: ProjectId) => listening.has(project_id)
+  const events = filed.flatMap((mail) => mailEventsOf(mail, { isHeard: isHeard(mail.mailbox.project_id) }))
+  const isTogether = ({ type, project_id }: NewEvent) => type === 'email.received' && !isHeard(project_id)
+  await publishTogether(tx, events.filter(isTogether))
+  await publishEach(
+    tx,
+    events.filter((event) => !isTogether(event)),
+  )
 }
 
 async function noteCalendars(tx: Transaction, { id: email_id, mail: { parsed, verdicts }, mailbox }: FiledMail): Promise<void> {

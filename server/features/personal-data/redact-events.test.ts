@@ -144,6 +144,26 @@ test('of a bulk, only their rows', () => {
   )
 })
 
+test('of events that stand in one row as they are, theirs alone are changed, as if each had a row of its own', () => {
+  const mail = (from: string, contact_id: string) => ({
+    email_id: 'eml_1',
+    contact_id,
+    from,
+    to: 'us@posthaste.test',
+    subject: 'Hi',
+    metadata: {},
+  })
+  const all = [mail('ann@bücher.example', con), mail('bo@example.org', 'con_other'), mail('before@example.org', con)]
+  const rows = all.map((data): [Record<string, unknown>] => [data])
+  const { items } = redact(row({ type: 'email.received', items: { template: '$0', rows } }), isTheirs)
+  const alone = all.map((data) => redact(row({ type: 'email.received', data }), isTheirs).data)
+  assert.deepEqual(items, { template: '$0', rows: alone.map((data) => [data]) })
+  assert.deepEqual(
+    alone.map((data) => data?.from),
+    ['erased@erased.invalid', 'bo@example.org', 'erased@erased.invalid'],
+  )
+})
+
 test('a bulk of contacts loses where they are, of this one alone', () => {
   const template = {
     contact_id: '$0',

@@ -1,6 +1,6 @@
 import type { Database, Queryable } from '../../database/database.ts'
 import type { EventRow } from '../../events/expand-events.ts'
-import type { Bulk } from '../../events/publish.ts'
+import type { Bulk, LooseBulk } from '../../events/publish.ts'
 import { blank, erasedAddress, type Person } from './person.ts'
 import { eventsAbout, namesOf } from './person-events.ts'
 
@@ -18,13 +18,13 @@ type IsTheirs = (value: unknown) => boolean
 export const redact = (row: EventRow, isTheirs: IsTheirs): EventRow => ({
   ...row,
   data: row.data && redactData(row.data, theirsIn(row, isTheirs)),
-  items: row.items && redactBulk(row.items, isTheirs),
+  items: row.items && (isLoose(row.items) ? redactEach(row.type, row.items, isTheirs) : redactBulk(row.items, isTheirs)),
 })
 
 const byThem = new Set<string>(['email.received', 'email.replied'])
 
 /** Of mail with them, one side is theirs: they may have had an address then that is not known any more. */
-function theirsIn({ type, data }: EventRow, isTheirs: IsTheirs): IsTheirs {
+function theirsIn({ type, data }: Pick<EventRow, 'type' | 'data'>, isTheirs: IsTheirs): IsTheirs {
   const side = data && isTheirs(data.contact_id) ? data[byThem.has(type) ? 'from' : 'to'] : null
   return (value) => isTheirs(value) || (typeof side === 'string' && value === side)
 }
@@ -85,6 +85,13 @@ function redactInvitation(invitation: Invitation, isTheirs: IsTheirs): object {
   if (isTheirs(invitation.organizer?.address)) return { title: '', calendar_event: null }
   return { calendar_event: { ...invitation, attendees: invitation.attendees.filter(({ address }) => !isTheirs(address)) } }
 }
+
+const isLoose = (items: Bulk | LooseBulk): items is LooseBulk => items.template === '$0'
+
+const redactEach = (type: EventRow['type'], { template, rows }: LooseBulk, isTheirs: IsTheirs): LooseBulk => ({
+  template,
+  rows: rows.map(([data]) => [redactData(data, theirsIn({ type, data }, isTheirs))]),
+})
 
 /** What is written in place of what the rows of a bulk say, by the name that the template has for it. */
 const inPlaceOf: Record<string, string | null> = {

@@ -1,7 +1,7 @@
 import type { EventId, ProjectId } from '../../../base/ids.ts'
 import type { Queryable } from '../../../database/database.ts'
 import { envelopeOf } from '../../../events/envelope.ts'
-import { type EventRow, eventsOf } from '../../../events/expand-events.ts'
+import { type EventRow, eventAt } from '../../../events/expand-events.ts'
 import { testBodyOf, testType } from '../webhook.ts'
 import type { Due } from './next-deliveries.ts'
 
@@ -50,12 +50,9 @@ export class EventBodies {
 const keyOf = ({ event_project_id, event_row_id }: Due): string => `${event_project_id} ${event_row_id}`
 
 /** What a delivery says of its event: of a bulk row, the one item. Null when that is not there. */
-export function bodyAt({ items, ...row }: Kept, { item, event_id }: Pick<Due, 'item' | 'event_id'>): string | null {
-  const words = items?.rows[item]
-  if (items && !words) return null
-  const one = items && words ? { template: items.template, rows: [words] } : null
-  const [told] = eventsOf({ ...row, items: one, item_count: 1, transaction_id: '', position: 0 })
-  return told ? JSON.stringify(envelopeOf({ ...told, id: event_id })) : null
+export function bodyAt(row: Kept, { item, event_id }: Pick<Due, 'item' | 'event_id'>): string | null {
+  const told = eventAt(row, item)
+  return told && JSON.stringify(envelopeOf({ ...told, id: event_id }))
 }
 
 const findEvents = (db: Queryable, some: Due[]) => db.many<Kept>`
