@@ -45,22 +45,37 @@ export function findCandidates(document: Document): Candidate[] {
   return candidates
 }
 
-/** Words with a digit in them, and words in capitals. A pattern for them looked at the letters of every other word twice, for 90 µs of 10 kB. */
+/** Where such a word may be: at a digit, or at a capital that no small letter follows. */
+const mayBeToken = /\d|[A-Z](?![a-z])/g
+
+/**
+ * Words with a digit in them, and words in capitals. Most mail has few of either: a pattern passes over the rest without a call for each letter,
+ * which took 55 of 95 µs for 10 kB.
+ */
 function tokensIn(text: string): Token[] {
   const tokens: Token[] = []
-  for (let start = 0, end = 0; start < text.length; start = ++end) {
-    let digits = 0
-    let smallLetters = 0
-    for (; end < text.length; end++) {
-      const code = text.charCodeAt(end)
-      if (code >= 0x30 && code <= 0x39) digits++
-      else if (code >= 0x61 && code <= 0x7a) smallLetters++
-      else if (code < 0x41 || code > 0x5a) break
-    }
-    if (end > start && (digits > 0 || smallLetters === 0)) tokens.push({ text: text.slice(start, end), start, end })
+  mayBeToken.lastIndex = 0
+  for (let match = mayBeToken.exec(text); match; match = mayBeToken.exec(text)) {
+    const token = wordAround(text, match.index)
+    if (!/[a-z]/.test(token.text) || /\d/.test(token.text)) tokens.push(token)
+    mayBeToken.lastIndex = token.end
   }
   return tokens
 }
+
+const restOfWord = /[\dA-Za-z]+/y
+
+function wordAround(text: string, at: number): Token {
+  let start = at
+  while (isPlainLetter(text.charCodeAt(start - 1))) start--
+  restOfWord.lastIndex = at
+  restOfWord.test(text)
+  const end = restOfWord.lastIndex
+  return { text: text.slice(start, end), start, end }
+}
+
+const isPlainLetter = (code: number): boolean =>
+  (code >= 0x30 && code <= 0x39) || (code >= 0x41 && code <= 0x5a) || (code >= 0x61 && code <= 0x7a)
 
 /**
  * The tokens that belong together from here on, and how many to step over. An empty group is something that is no code, such as a

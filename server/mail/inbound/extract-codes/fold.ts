@@ -28,8 +28,9 @@ const isAscii = (text: string): boolean => Buffer.byteLength(text) === text.leng
 
 /** Plain letters, with single spaces and at most one empty line. */
 export function plainText(text: string): string {
-  const plain = plainLetters(text.slice(0, maxLetters)).slice(0, maxLetters)
-  return isAscii(plain) && !untidy.some((mark) => plain.includes(mark)) ? plain : tidied(plain)
+  const start = text.slice(0, maxLetters)
+  if (isAscii(start)) return untidy.some((mark) => start.includes(mark)) ? tidied(start) : start
+  return tidied(plainLetters(start).slice(0, maxLetters))
 }
 
 /** In ASCII there is nothing else to tidy. To look for these is ten times as quick as to write most mail anew. */
