@@ -88,7 +88,7 @@ export async function publishBulks(tx: Transaction, bulks: BulkOfType[]): Promis
 
 const mostTogether = 100
 
-/** Those of one project and type as one row, where that many come at once: rows of their own would take PostgreSQL five times as long. */
+/** Those of one project and type as one row, where several come at once: of rows of their own, PostgreSQL would have many times the work. Types keep no order among them. */
 export async function publishTogether(tx: Transaction, events: NewEvent[]): Promise<void> {
   const [single, bulks]: [NewEvent[], BulkOfType[]] = [[], []]
   for (const alike of Map.groupBy(events, ({ project_id, type }) => `${project_id} ${type}`).values()) {

@@ -16,19 +16,22 @@ export interface TailRow extends EventRow {
 
 /**
  * What anybody has published after a place. As in events/consume.ts, nothing at or above the oldest open transaction is read yet:
- * transactions commit in another order than they began.
+ * transactions commit in another order than they began. Rows that nobody here reads cost nothing; of those that somebody does, so many events.
  */
 export const readTail = (db: Queryable, place: Place, projects: ProjectId[]) => db.many<TailRow>`
-  with due as materialized (
-    select project_id, id, transaction_id, position from events
+  with next_rows as materialized (
+    select project_id, id, transaction_id, position, case when project_id = any(${projects}::uuid[]) then item_count else 0 end as events from events
     where (transaction_id, position) > (${place.transaction_id}::xid8, ${place.position}::bigint)
       and transaction_id < pg_snapshot_xmin(pg_current_snapshot())
     order by transaction_id, position
     limit ${maxRows * 5}
+  ), due as (
+    select *, sum(events) over (order by transaction_id, position) - events as events_before from next_rows
   )
   select due.project_id, due.id, due.transaction_id::text, due.position, coalesce(e.type, '') as type, e.data, e.items, e.item_count, e.created_at,
     coalesce(pg_column_size(e.data), pg_column_size(e.items), 0) as bytes
   from due left join events e on e.project_id = due.project_id and e.id = due.id and due.project_id = any(${projects}::uuid[])
+  where due.events_before < ${maxEvents}
   order by due.transaction_id, due.position`
 
 /** What one project has published after a place, as far as it is wanted. */

@@ -119,7 +119,7 @@ export async function isBeingSentTo(db: Queryable, person: Person): Promise<bool
   return sending !== null
 }
 
-/** Confirmations and notices to them, the ways back to them through proxy mailboxes, and their lines in the feeds of lists. */
+/** Confirmations and notices to them, and the ways back to them through proxy mailboxes. */
 export async function removeRest(tx: Transaction, person: Person): Promise<void> {
   const { project_id } = person
   const keys = keysOf(person)

@@ -5,7 +5,8 @@ import type { EventRow } from '../../events/expand-events.ts'
 import { findMerged } from '../../events/homes.ts'
 import { type Person, spellingsOf } from './person.ts'
 
-const pageSize = 100
+/** One row may tell of thousands. */
+const pageSize = 20
 
 /** What the outbox still has of them, a page at a time. It forgets by itself, but not at once. */
 export async function* eventsAbout(db: Queryable, person: Person): AsyncGenerator<EventRow> {

@@ -9,6 +9,7 @@ import { until } from '../../../tests/support/until.ts'
 import { enqueueMessage } from '../../delivery/enqueue.ts'
 import { activityConsumer } from '../../events/activity.ts'
 import { startConsumers } from '../../events/consume.ts'
+import { publishBulk } from '../../events/publish.ts'
 import { readRawMail } from '../raw-mail/index.ts'
 import { eraseTraces } from './erase-traces.ts'
 
@@ -274,4 +275,44 @@ test('what the feeds have read of them but not filed yet is erased, too', async 
       ['subscriber.created', null],
     ],
   )
+})
+
+test('two who stand in one row of events are both gone when both are erased at the same time', async () => {
+  const project = await app.newProject()
+  const people = ['ann@example.org', 'bo@example.org']
+  const { body: list } = await project.post('/lists', { name: 'News' })
+  for (const email of people) await project.post(`/lists/${list.id}/subscribers`, { email, verified: true })
+  const template = { contact_id: null, from: '$0', to: 'us@example.org', subject: '$1' }
+  await database.transaction((tx) =>
+    publishBulk(tx, project.id, 'email.received', { template, rows: people.map((email) => [email, 'Hi']) }),
+  )
+  const { body: contacts } = await project.get('/contacts')
+  const erasing = await database.transaction(async (tx) => {
+    await tx.run`select 1 from events where project_id = ${project.id} and items is not null for update`
+    const erased = contacts.map(({ id }: { id: string }) => project.delete(`/contacts/${id}`))
+    assert.deepEqual(
+      (await Promise.all(erased)).map(({ status }) => status),
+      [204, 204],
+    )
+    const { rows } = await database.execute('select id from erasures where project_id = $1', [project.id])
+    const runs = rows.map(({ id }) => eraseTraces.run(app.services, { id: id as string }))
+    await until('both to wait for the row', async () => {
+      const waiting = await database.many`
+        select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%events%'`
+      return waiting.length >= 2
+    })
+    return { runs }
+  })
+  await Promise.all(erasing.runs)
+  const told = async () => {
+    const { rows } = await database.execute('select items::text as items from events where project_id = $1 and items is not null', [
+      project.id,
+    ])
+    return rows.map(({ items }) => items).join()
+  }
+  await until('the erasures to be done', async () => {
+    const { rows } = await database.execute('select 1 from erasures where project_id = $1', [project.id])
+    return rows.length === 0
+  })
+  assert.doesNotMatch(await told(), /ann@|bo@/)
 })

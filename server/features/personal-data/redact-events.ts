@@ -1,16 +1,23 @@
-import type { Database, Queryable } from '../../database/database.ts'
+import type { Database, Transaction } from '../../database/database.ts'
 import type { EventRow } from '../../events/expand-events.ts'
 import type { Bulk, LooseBulk } from '../../events/publish.ts'
 import { blank, erasedAddress, type Person } from './person.ts'
 import { eventsAbout, namesOf } from './person-events.ts'
 
-/** Takes somebody out of the events that the outbox still holds. That something happened stays, and to which ids. */
+/**
+ * Takes somebody out of the events that the outbox still holds. That something happened stays, and to which ids. Each row is read again under a
+ * lock: it may tell of somebody else, too, whom another process erases in this moment.
+ */
 export async function redactEvents(database: Database, person: Person): Promise<void> {
   const isTheirs = namesOf(person)
-  for await (const row of eventsAbout(database, person)) await saveEvent(database, redact(row, isTheirs))
+  for await (const { project_id, id } of eventsAbout(database, person))
+    await database.transaction(async (tx) => {
+      const row = await tx.first<EventRow>`select * from events where project_id = ${project_id} and id = ${id} for update`
+      if (row) await saveEvent(tx, redact(row, isTheirs))
+    })
 }
 
-const saveEvent = (db: Queryable, { project_id, id, data, items }: EventRow) => db.run`
+const saveEvent = (tx: Transaction, { project_id, id, data, items }: EventRow) => tx.run`
   update events set data = ${data && JSON.stringify(data)}, items = ${items && JSON.stringify(items)} where project_id = ${project_id} and id = ${id}`
 
 type IsTheirs = (value: unknown) => boolean
