@@ -132,8 +132,11 @@ export const scenarios: Scenario[] = [
       const names = () => (existsSync(journals) ? readdirSync(journals).filter((name) => !name.startsWith('.')) : [])
       await until('both to have a journal', () => names().length === 2, { withinMs: 30_000 })
       const broadcast = await begin(stage, recipients)
+      // Slowly at first: otherwise the one that begins may be done before the other has begun.
+      stage.sink.behave({ hang: 1, hangMs: 200 })
       const owners = () => stage.query(`select distinct lease_owner from deliveries where status = 'sending'`)
       await until('both to send', async () => (await owners()).length === 2, { withinMs: 60_000 })
+      stage.sink.behave({})
       await untilBusy(stage, gone)
       await gone.kill()
       const verdict = await finish(stage, broadcast)
