@@ -20,17 +20,18 @@ export interface EventRow extends Omit<PublishedEvent, 'data'> {
   items: Bulk | LooseBulk | null
 }
 
-type Told = Pick<EventRow, 'id' | 'project_id' | 'type' | 'data' | 'items' | 'created_at'>
+/** What a row tells, without its place among the others. */
+export type StoredEvent = Pick<EventRow, 'id' | 'project_id' | 'type' | 'data' | 'items' | 'created_at'>
 
 /** The events of a row, or only its last `most`: who shows 200 of a million need not make the rest. */
-export function eventsOf(row: Told, most = Number.POSITIVE_INFINITY): PublishedEvent[] {
+export function eventsOf(row: StoredEvent, most = Number.POSITIVE_INFINITY): PublishedEvent[] {
   const count = row.items?.rows.length ?? 1
   const first = Math.max(0, count - most)
   return Array.from({ length: count - first }, (_, offset) => eventAt(row, first + offset)).filter((event) => event !== null)
 }
 
 /** One of them, if it is there. */
-export function eventAt({ id, project_id, type, data, items, created_at }: Told, index: number): PublishedEvent | null {
+export function eventAt({ id, project_id, type, data, items, created_at }: StoredEvent, index: number): PublishedEvent | null {
   if (!items) return data && { id, project_id, type, data, created_at }
   const row = items.rows[index]
   return row ? { id: itemId(id, index), project_id, type, data: fill(items.template, row) as Record<string, unknown>, created_at } : null

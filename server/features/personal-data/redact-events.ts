@@ -2,15 +2,15 @@ import type { Database, Transaction } from '../../database/database.ts'
 import type { EventRow } from '../../events/expand-events.ts'
 import type { Bulk, LooseBulk } from '../../events/publish.ts'
 import { blank, erasedAddress, type Person } from './person.ts'
-import { eventsAbout, namesOf } from './person-events.ts'
+import { eventKeysAbout, namesOf } from './person-events.ts'
 
 /**
- * Takes somebody out of the events that the outbox still holds. That something happened stays, and to which ids. Each row is read again under a
+ * Takes somebody out of the events that the outbox still holds. That something happened stays, and to which ids. Each row is read under a
  * lock: it may tell of somebody else, too, whom another process erases in this moment.
  */
 export async function redactEvents(database: Database, person: Person): Promise<void> {
   const isTheirs = namesOf(person)
-  for await (const { project_id, id } of eventsAbout(database, person))
+  for await (const { project_id, id } of eventKeysAbout(database, person))
     await database.transaction(async (tx) => {
       const row = await tx.first<EventRow>`select * from events where project_id = ${project_id} and id = ${id} for update`
       if (row) await saveEvent(tx, redact(row, isTheirs))

@@ -1,7 +1,8 @@
 import { newId, type ProjectId, type WebhookDeliveryId } from '../../base/ids.ts'
 import type { Queryable, Transaction } from '../../database/database.ts'
 import { nothing, sql } from '../../database/sql.ts'
-import { bodyAt, type Kept } from './deliver/event-bodies.ts'
+import type { StoredEvent } from '../../events/expand-events.ts'
+import { bodyAt } from './deliver/event-bodies.ts'
 import { rouseQueue } from './deliver/queue-queries.ts'
 import { testBodyOf, testType, type WebhookDeliveryRow, type WebhookRow } from './webhook.ts'
 import type { WebhookKey } from './webhook-queries.ts'
@@ -67,7 +68,7 @@ export const insertTest = (tx: Transaction, webhook: Pick<WebhookRow, 'project_i
   })
 
 /** Of a bulk row, its template and the one item: the others are not read. */
-const findEventOf = (db: Queryable, { event_project_id, event_row_id, item }: Told) => db.first<Kept>`
+const findEventOf = (db: Queryable, { event_project_id, event_row_id, item }: Told) => db.first<StoredEvent>`
   select id, project_id, type, data, created_at, case when items is not null then
     json_build_object('template', items -> 'template', 'rows', json_build_array(items -> 'rows' -> ${item}::integer)) end as items
   from events where project_id = ${event_project_id} and id = ${event_row_id}`

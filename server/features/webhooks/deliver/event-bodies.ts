@@ -1,11 +1,9 @@
 import type { EventId, ProjectId } from '../../../base/ids.ts'
 import type { Queryable } from '../../../database/database.ts'
 import { envelopeOf } from '../../../events/envelope.ts'
-import { type EventRow, eventAt } from '../../../events/expand-events.ts'
+import { eventAt, type StoredEvent } from '../../../events/expand-events.ts'
 import { testBodyOf, testType } from '../webhook.ts'
 import type { Due } from './next-deliveries.ts'
-
-export type Kept = Pick<EventRow, 'id' | 'project_id' | 'type' | 'data' | 'items' | 'created_at'>
 
 /** What is erased from an event is gone from what we say of it after this long at the latest. */
 const keptForMs = 1_000
@@ -19,7 +17,7 @@ const mostRows = 100
  */
 export class EventBodies {
   readonly #db: Queryable
-  readonly #rows = new Map<string, { row: Kept | null; until: number }>()
+  readonly #rows = new Map<string, { row: StoredEvent | null; until: number }>()
 
   constructor(db: Queryable) {
     this.#db = db
@@ -50,12 +48,12 @@ export class EventBodies {
 const keyOf = ({ event_project_id, event_row_id }: Due): string => `${event_project_id} ${event_row_id}`
 
 /** What a delivery says of its event: of a bulk row, the one item. Null when that is not there. */
-export function bodyAt(row: Kept, { item, event_id }: Pick<Due, 'item' | 'event_id'>): string | null {
+export function bodyAt(row: StoredEvent, { item, event_id }: Pick<Due, 'item' | 'event_id'>): string | null {
   const told = eventAt(row, item)
   return told && JSON.stringify(envelopeOf({ ...told, id: event_id }))
 }
 
-const findEvents = (db: Queryable, some: Due[]) => db.many<Kept>`
+const findEvents = (db: Queryable, some: Due[]) => db.many<StoredEvent>`
   select id, project_id, type, data, items, created_at from events
   where (project_id, id) in (select * from unnest(${some.map(({ event_project_id }) => event_project_id as ProjectId)}::uuid[],
     ${some.map(({ event_row_id }) => event_row_id as EventId)}::uuid[]))`

@@ -74,8 +74,7 @@ function wordAround(text: string, at: number): Token {
   return { text: text.slice(start, end), start, end }
 }
 
-const isPlainLetter = (code: number): boolean =>
-  (code >= 0x30 && code <= 0x39) || (code >= 0x41 && code <= 0x5a) || (code >= 0x61 && code <= 0x7a)
+const isPlainLetter = (code: number): boolean => code < 0x80 && isWordLetter(code)
 
 /**
  * The tokens that belong together from here on, and how many to step over. An empty group is something that is no code, such as a
