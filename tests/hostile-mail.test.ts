@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { threadMs } from '../server/base/thread-time.ts'
+import { emailText } from '../server/features/raw-mail/index.ts'
 import { startDnsPeer } from './support/dns-peer.ts'
 import { letterOf } from './support/inbound.ts'
 import { startApp } from './support/posthaste.ts'
@@ -67,7 +68,7 @@ test('whatever the bytes are, a message is refused or filed as it is, and never 
   assert.match(await send(mailbox.address, bytes(`${head}\r\nthe next one\r\n`)), /^250/)
   const emails = await until('all are filed', async () => {
     const rows = await database.many<{ text_body: string | null; handler_results: object | null }>`
-      select text_body, handler_results from emails where project_id = ${project.id} order by position`
+      select ${emailText} as text_body, handler_results from emails e where project_id = ${project.id} order by position`
     return rows.length === answers.size ? rows : null
   })
   assert.equal((await database.first<{ count: number }>`select count(*) from inbound_spool where next_attempt_at is not null`)?.count, 0)

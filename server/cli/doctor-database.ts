@@ -67,12 +67,22 @@ async function measureSkew(client: Client): Promise<number> {
 }
 
 async function checkVersion(client: Client, place: string): Promise<Check> {
-  const { rows } = await client.query<{ number: string; version: string }>(
-    `select current_setting('server_version_num') as number, current_setting('server_version') as version`,
+  const { rows } = await client.query<{ number: string; version: string; encoding: string }>(
+    `select current_setting('server_version_num') as number, current_setting('server_version') as version,
+      current_setting('server_encoding') as encoding`,
   )
   const seen = `PostgreSQL ${rows[0]?.version} at ${place}`
-  if (Number(rows[0]?.number) >= 150_000) return { name: 'database', state: 'good', seen }
-  return { name: 'database', state: 'bad', seen, next: 'Use PostgreSQL 15 or newer, or unset DATABASE_URL to use the embedded one.' }
+  const name = 'database'
+  if (Number(rows[0]?.number) < 150_000)
+    return { name, state: 'bad', seen, next: 'Use PostgreSQL 15 or newer, or unset DATABASE_URL to use the embedded one.' }
+  if (rows[0]?.encoding !== 'UTF8')
+    return {
+      name,
+      state: 'bad',
+      seen: `${seen}, encoded in ${rows[0]?.encoding}`,
+      next: 'Create a database in UTF-8 (createdb -E UTF8 -T template0).',
+    }
+  return { name, state: 'good', seen }
 }
 
 async function checkMigrations(client: Client): Promise<Check> {

@@ -37,12 +37,17 @@ export async function connectDatabase(config: Config, log: Log): Promise<Databas
 
 /** Said at the start, in one line, rather than by whichever query comes first. */
 async function refuseUnfit(connection: ConnectionSettings, place: string): Promise<void> {
-  type Version = { version: string; number: string }
-  const ask = `select current_setting('server_version') as version, current_setting('server_version_num') as number`
-  const seen = await withClient(connection, async (client) => (await client.query<Version>(ask)).rows[0]).catch((error: unknown) => {
+  type Server = { version: string; number: string; encoding: string }
+  const ask = `select current_setting('server_version') as version, current_setting('server_version_num') as number,
+    current_setting('server_encoding') as encoding`
+  const seen = await withClient(connection, async (client) => (await client.query<Server>(ask)).rows[0]).catch((error: unknown) => {
     throw new OperatorError(`${place} cannot be reached: ${reasonOf(error)}. Check DATABASE_URL, and that the server runs.`, {
       cause: error,
     })
   })
   if (Number(seen?.number) < 150_000) throw new OperatorError(`${place} is version ${seen?.version}; Posthaste needs 15 or newer.`)
+  if (seen?.encoding !== 'UTF8')
+    throw new OperatorError(
+      `${place} is encoded in ${seen?.encoding}, which lacks letters that people write. Create it with: createdb -E UTF8 -T template0 …`,
+    )
 }

@@ -3,6 +3,7 @@ import type { Queryable, Transaction } from '../../database/database.ts'
 import { likePattern } from '../../database/search.ts'
 import { type Fragment, nothing, sql } from '../../database/sql.ts'
 import type { EmailTag, Parent } from '../emails/index.ts'
+import { emailText } from '../raw-mail/index.ts'
 import type { InboxRow, InboxStatus, InboxSummaryRow } from './inbox-email.ts'
 
 export interface BoxKey {
@@ -41,7 +42,7 @@ const maxWords = 10
 /** Every word, anywhere in it, in any case. */
 const holding = (search: string): Fragment => {
   const words = search.split(/\s+/).slice(0, maxWords)
-  return sql`and lower(coalesce(subject, '') || ' ' || coalesce(from_name, '') || ' ' || from_address || ' ' || to_address || ' ' || coalesce(text_body, ''))
+  return sql`and lower(coalesce(subject, '') || ' ' || coalesce(from_name, '') || ' ' || from_address || ' ' || to_address || ' ' || coalesce(${emailText}, ''))
     like all(${words.map(likePattern)}::text[])`
 }
 
@@ -51,7 +52,7 @@ export const pageEmails = (
   { project_id, mailbox_id }: BoxKey,
   { before, limit, ...filter }: InboxFilter & { before: string | null; limit: number },
 ) => db.many<InboxSummaryRow>`
-  select ${summaryColumns} from emails
+  select ${summaryColumns} from emails e
   where project_id = ${project_id} and mailbox_id = ${mailbox_id} ${before === null ? nothing : sql`and id < ${before}`} ${matching(filter)}
   order by id desc limit ${limit}`
 
@@ -77,7 +78,7 @@ export async function searchEmails(
     where project_id = ${box.project_id} and mailbox_id = ${box.mailbox_id} ${before === null ? nothing : sql`and id < ${before}`} ${matching(filter)}
     order by id desc`
   const rows = await db.many<InboxSummaryRow>`
-    select ${summaryColumns} from (select * ${stretch} limit ${lookedThrough}) newest
+    select ${summaryColumns} from (select * ${stretch} limit ${lookedThrough}) e
     where true ${matching({ search, status })} order by id desc limit ${limit}`
   if (rows.length === limit) return { rows, lookedUpTo: null }
   const last = await db.first<{ id: EmailId }>`select id ${stretch} offset ${lookedThrough - 1} limit 1`
@@ -90,7 +91,7 @@ export const emailsAfter = (
   { project_id, mailbox_id }: BoxKey,
   { after, limit, ...filter }: InboxFilter & { after: number; limit: number },
 ) => db.many<InboxSummaryRow>`
-  select ${summaryColumns} from emails
+  select ${summaryColumns} from emails e
   where project_id = ${project_id} and mailbox_id = ${mailbox_id} and position > ${after} and position <= ${after + lookedThrough} ${matching(filter)}
   order by position limit ${limit}`
 
@@ -116,15 +117,15 @@ export interface EmailKey extends BoxKey {
 }
 
 const rowColumns = sql`project_id, id, mailbox_id, direction, from_address, from_name, to_address, subject, ${shownStatus} as status, tags,
-  thread_id, position, created_at, message_id, in_reply_to, reference_ids, reply_to, text_body, html_body, extracted_text, extracted_data,
+  thread_id, position, created_at, message_id, in_reply_to, reference_ids, reply_to, ${emailText} as text_body, html_body, extracted_text, extracted_data,
   handler_results, verdicts, attachments, is_automatic, contact_id, reason, raw_key`
 
 export const findInboxEmail = (db: Queryable, { project_id, mailbox_id, id }: EmailKey) => db.first<InboxRow>`
-  select ${rowColumns} from emails where project_id = ${project_id} and mailbox_id = ${mailbox_id} and id = ${id}`
+  select ${rowColumns} from emails e where project_id = ${project_id} and mailbox_id = ${mailbox_id} and id = ${id}`
 
 /** Two changes of one mail take turns. */
 export const lockInboxEmail = (tx: Transaction, { project_id, mailbox_id, id }: EmailKey) => tx.first<InboxRow>`
-  select ${rowColumns} from emails where project_id = ${project_id} and mailbox_id = ${mailbox_id} and id = ${id} for update`
+  select ${rowColumns} from emails e where project_id = ${project_id} and mailbox_id = ${mailbox_id} and id = ${id} for update`
 
 export const saveStatus = (tx: Transaction, { project_id, id }: EmailKey, status: InboxStatus) => tx.run`
   update emails set status = ${status}, updated_at = ${tx.now} where project_id = ${project_id} and id = ${id}`

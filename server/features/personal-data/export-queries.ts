@@ -2,6 +2,7 @@ import { formatId, type IdPrefix } from '../../base/ids.ts'
 import type { Queryable } from '../../database/database.ts'
 import { eventsOf } from '../../events/expand-events.ts'
 import { formerAddressesToShow } from '../contacts/index.ts'
+import { emailText } from '../raw-mail/index.ts'
 import { findSuppression } from '../suppressions/index.ts'
 import { placesOfMail } from './erasure-queries.ts'
 import { keysOf, type Person, spellingsOf } from './person.ts'
@@ -50,7 +51,7 @@ async function* emailsOf(db: Queryable, person: Person): AsyncGenerator<Row> {
   for (const place of placesOfMail(person))
     yield* inPages(
       (after) => db.many<Row>`
-        select e.id, e.mailbox_id, e.direction, e.from_address, e.from_name, e.to_address, e.subject, e.status, e.text_body, e.html_body,
+        select e.id, e.mailbox_id, e.direction, e.from_address, e.from_name, e.to_address, e.subject, e.status, ${emailText} as text_body, e.html_body,
           e.message_id, e.in_reply_to, e.thread_id, e.source_tag as tag, e.metadata, e.tags, e.extracted_data, e.attachments, e.verdicts, e.reason,
           e.created_at
         from emails e where e.project_id = ${person.project_id} and e.id > ${after} and ${place} order by e.id limit ${pageSize}`,
