@@ -73,17 +73,14 @@ export interface BulkOfType {
   bulk: Bulk | LooseBulk
 }
 
-/** In this order, in one statement. Those without rows are left out. */
+/** In this order. Those without rows are left out. A statement for each: in an array, every quote of the JSON would be escaped first. */
 export async function publishBulks(tx: Transaction, bulks: BulkOfType[]): Promise<void> {
   const some = bulks.filter(({ bulk }) => bulk.rows.length > 0)
-  if (some.length === 0) return
-  await tx.run`
-    insert into events (project_id, id, type, items, item_count, created_at)
-    select project_id, id, type, items, item_count, ${tx.now} from unnest(
-      ${some.map(({ project_id }) => project_id)}::uuid[], ${some.map(() => newId<'evt'>())}::uuid[], ${some.map(({ type }) => type)}::text[],
-      ${some.map(({ bulk }) => JSON.stringify(bulk))}::json[], ${some.map(({ bulk }) => bulk.rows.length)}::integer[]
-    ) as bulk (project_id, id, type, items, item_count)`
-  tx.afterCommit(() => wake('events'))
+  for (const { project_id, type, bulk } of some)
+    await tx.run`
+      insert into events (project_id, id, type, items, item_count, created_at)
+      values (${project_id}, ${newId<'evt'>()}, ${type}, ${JSON.stringify(bulk)}::json, ${bulk.rows.length}, ${tx.now})`
+  if (some.length > 0) tx.afterCommit(() => wake('events'))
 }
 
 const mostTogether = 100

@@ -64,5 +64,5 @@ const nextEmails = (database: Database, { project_id, id }: MailboxKey) => datab
 }>`
   select id, raw_key, exists (
       select 1 from emails other
-      where other.project_id = e.project_id and other.inbound_id = e.inbound_id and other.mailbox_id <> e.mailbox_id) as is_shared
+      where other.project_id = e.project_id and other.inbound_id = e.inbound_id and other.mailbox_id <> e.mailbox_id and other.raw_key = e.raw_key) as is_shared
   from emails e where project_id = ${project_id} and mailbox_id = ${id} order by id limit ${chunk}`

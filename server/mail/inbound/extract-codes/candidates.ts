@@ -56,23 +56,30 @@ function tokensIn(text: string): Token[] {
   const tokens: Token[] = []
   mayBeToken.lastIndex = 0
   for (let match = mayBeToken.exec(text); match; match = mayBeToken.exec(text)) {
-    const token = wordAround(text, match.index)
-    if (!/[a-z]/.test(token.text) || /\d/.test(token.text)) tokens.push(token)
-    mayBeToken.lastIndex = token.end
+    const { start, end } = wordAround(text, match.index)
+    if (!isTooLong(text, start, end)) {
+      const word = text.slice(start, end)
+      if (!/[a-z]/.test(word) || /\d/.test(word)) tokens.push({ text: word, start, end })
+    }
+    mayBeToken.lastIndex = end
   }
   return tokens
 }
 
 const restOfWord = /[\dA-Za-z]+/y
 
-function wordAround(text: string, at: number): Token {
+function wordAround(text: string, at: number): Pick<Token, 'start' | 'end'> {
   let start = at
   while (isPlainLetter(text.charCodeAt(start - 1))) start--
   restOfWord.lastIndex = at
   restOfWord.test(text)
   const end = restOfWord.lastIndex
-  return { text: text.slice(start, end), start, end }
+  return { start, end }
 }
+
+/** For a code, and for any part of one: nobody looks at its letters. Digits are looked at, as they may belong to others, and so is what has a dash beside it. */
+const isTooLong = (text: string, start: number, end: number): boolean =>
+  end - start > maxLength && !isDigit(text.charCodeAt(start)) && text.charCodeAt(start - 1) !== dash && text.charCodeAt(end) !== dash
 
 const isPlainLetter = (code: number): boolean => code < 0x80 && isWordLetter(code)
 
