@@ -50,7 +50,8 @@ export async function measureFiling(filing: Filing): Promise<void> {
     const signed = join(folder, 'signed.eml')
     // smtp-source ends the lines itself.
     writeFileSync(signed, (await domain.sign(mailOf(filing.octets))).toString('latin1').replaceAll('\r\n', '\n'))
-    await send(filing, { smtpPort, messages: 1_000 })
+    // The bare server has had its start behind it for long, and what is asked for is what lasts.
+    await send(filing, { smtpPort })
     await sendInTurns(filing, program, { smtpPort, name: 'filed: unsigned text' })
     await sendInTurns(filing, program, { smtpPort, name: 'filed: with a DKIM signature', file: signed })
     const verdict = await one<{ signed: string }>(
@@ -137,7 +138,7 @@ async function send({ connection, to, octets, sessions, count }: Filing, { smtpP
   const before = await filedIn(connection)
   const began = performance.now()
   await smtpSourceRate({ port: smtpPort, count: messages, connections: sessions, to, ...(file ? { file } : {}) }, octets)
-  await until(async () => (await filedIn(connection)) === before + messages, { withinMs: 300_000, everyMs: 100 })
+  await until(async () => (await filedIn(connection)) === before + messages, { withinMs: 300_000, everyMs: 20 })
   return (messages * 1000) / (performance.now() - began)
 }
 

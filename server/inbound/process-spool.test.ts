@@ -120,11 +120,11 @@ test('what fails a second time is filed by its head, and what fails even then wi
   assert.equal(seen.length, 0)
   clock.advance(11_000)
   await until('both are filed', () => seen.length === 2)
-  const shown = seen.map(({ parsed, verdicts }) => [
+  const shown = seen.map(({ message, parsed, verdicts }) => [
     parsed.subject,
     parsed.from?.address,
     parsed.calendars,
-    bodiesOf(parsed).html_body,
+    bodiesOf(parsed, message.raw).html_body,
     verdicts.dmarc.result,
   ])
   assert.deepEqual(
@@ -134,7 +134,10 @@ test('what fails a second time is filed by its head, and what fails even then wi
       [null, undefined, [], null, 'permerror'],
     ].sort(),
   )
-  assert.match(bodiesOf((seen[0] as FiledInput).parsed).text_body ?? '', /could not be filed as it is.*original message is kept/)
+  assert.match(
+    bodiesOf((seen[0] as FiledInput).parsed, (seen[0] as FiledInput).message.raw).text_body ?? '',
+    /could not be filed as it is.*original message is kept/,
+  )
   assert.deepEqual(await rows(), [])
 })
 

@@ -30,7 +30,7 @@ async function draftPost(
   if (!writer || !(roleScopes[writer.role] as readonly string[]).includes('write')) return null
   if (mail.verdicts.authenticated_domain !== from.value.domain)
     return refused('It claims to be by a member, but neither DKIM nor SPF proves it. Nothing was drafted.')
-  const { text_body: text, html_body: html } = bodiesOf(mail.parsed)
+  const { text_body: text, html_body: html } = bodiesOf(mail.parsed, mail.message.raw)
   const { subject, problem } = mail.parsed
   if (problem !== null || [html, text].some((body) => (body?.length ?? 0) > maxBodyLetters))
     return refused('It is too large, or could not be read whole. Nothing was drafted.')

@@ -25,14 +25,19 @@ test('all of it takes one connection at a time: what waits for a second while it
 test('of a batch, each row gets its own words', async () => {
   const { project, address, id } = await newMailbox(app)
   const mail = (subject: string, ...lines: string[]) =>
-    accept(app, { recipients: [address], raw: ['From: a@example.com', `Subject: ${subject}`, ...lines].join('\r\n') })
+    accept(app, { recipients: [address], raw: ['From: a@example.com', `Subject: ${subject}`, ...lines, ''].join('\r\n') })
   const plain = 'Content-Type: text/plain; charset=utf-8'
   const batch = [
     await mail('one', plain, '', 'Grüße 🎉'),
     await mail('none', ''),
+    await mail('encoded', plain, 'Content-Transfer-Encoding: base64', '', 'RWlucw=='),
     await mail('two', 'Content-Type: text/html; charset=utf-8', '', '<p>„Zwei“</p>'),
     await mail('three', plain, '', 'Ja, schön.', '', '> Möchtest du?'),
   ]
+  assert.deepEqual(
+    batch.map(({ parsed }) => parsed.text_in_raw !== null),
+    [true, false, false, false, true],
+  )
   await fileMessages(app.services, batch)
   const words = async (subject: string) => {
     const seen = (await emailsIn(app, project)).find((email) => email.subject === subject) as EmailSeen
@@ -41,6 +46,7 @@ test('of a batch, each row gets its own words', async () => {
   }
   assert.deepEqual(await words('one'), ['Grüße 🎉', null, 'Grüße 🎉'])
   assert.deepEqual(await words('none'), [null, null, null])
+  assert.deepEqual(await words('encoded'), ['Eins', null, 'Eins'])
   assert.deepEqual(await words('two'), ['„Zwei“', '<p>„Zwei“</p>', '„Zwei“'])
   assert.deepEqual(await words('three'), ['Ja, schön.\n\n> Möchtest du?', null, 'Ja, schön.'])
 })

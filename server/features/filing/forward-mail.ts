@@ -91,7 +91,7 @@ interface Way {
  */
 function forwarded({ mail, mailbox }: FiledMail, { to, through, attachments = { parts: [], left: 0 } }: Way) {
   const { from, subject, references, message_id } = mail.parsed
-  const { text_body: text, html_body: html } = bodiesOf(mail.parsed)
+  const { text_body: text, html_body: html } = bodiesOf(mail.parsed, mail.message.raw)
   const autoSubmitted = headersOf(mail.parsed).find(({ name }) => name === 'auto-submitted')?.value
   const ids = [...references, message_id ?? ''].filter(isMessageId)
   const note =

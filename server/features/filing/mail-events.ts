@@ -51,9 +51,9 @@ const summaryOf = ({ id, mail, recipient, thread_id }: FiledMail): z.output<type
 })
 
 function receivedOf(filed: FiledMail, isHeard: boolean): z.output<typeof ReceivedEmail> {
-  const { parsed, verdicts } = filed.mail
+  const { message, parsed, verdicts } = filed.mail
   const attachments = parsed.attachments.slice(0, maxAttachments)
-  const { isCut, ...bodies } = isHeard ? cutBodies(bodiesOf(parsed)) : { isCut: true }
+  const { isCut, ...bodies } = isHeard ? cutBodies(bodiesOf(parsed, message.raw)) : { isCut: true }
   return {
     ...summaryOf(filed),
     message_id: parsed.message_id,

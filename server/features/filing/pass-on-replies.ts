@@ -100,12 +100,12 @@ export const replyKey = ({ mail, mailbox, to }: OwnersReply): string =>
 
 type Place = Parameters<typeof threadHeaders>[0]
 
-function answerOf({ mail: { parsed }, mailbox, to, through }: OwnersReply, place: Place, attachments: OutgoingAttachment[]) {
+function answerOf({ mail: { message, parsed }, mailbox, to, through }: OwnersReply, place: Place, attachments: OutgoingAttachment[]) {
   const conceal = concealing([
     [String(mailbox.config?.forward_to), mailbox.address],
     [through, to.outside],
   ])
-  const { text_body: text, html_body: html } = bodiesOf(parsed)
+  const { text_body: text, html_body: html } = bodiesOf(parsed, message.raw)
   return {
     from: { name: mailbox.name, address: mailbox.address },
     to: to.outside,

@@ -1,3 +1,3 @@
-export { keptKey, maxKeptBytes, readRawMail, removeRawMail } from './raw-mail.ts'
+export { isKept, keptKey, maxKeptBytes, readRawMail, removeRawMail } from './raw-mail.ts'
 export { emailText, type Kept, keepInPlace } from './raw-mail-queries.ts'
 export { findStored, lookAtStored, type StoredSeen } from './stored-mail.ts'

@@ -23,7 +23,7 @@ export const keepInPlace = (tx: Transaction, kept: Kept[]) => tx.many<{ id: stri
 export const findKept = (db: Queryable, { project_id, kept_id }: Pick<Kept, 'project_id' | 'kept_id'>) => db.first<{ raw: Buffer }>`
   select raw from inbound_spool where project_id = ${project_id} and id = ${kept_id}`
 
-/** The text of the e-mail `e`: of most small mail without parts, it is read out of the raw message, where it stands already. */
+/** The text of the e-mail `e`: of most small mail without parts, it is read out of the raw message, where it stands already, as `readPlainBody` reads it. */
 export const emailText: Fragment = sql`case when e.raw_text_at is null then e.text_body else (
   select replace(convert_from(substring(kept.raw from e.raw_text_at + 1 for e.raw_text_bytes), 'UTF8'), E'\\r\\n', E'\\n')
   from inbound_spool kept where kept.project_id = e.project_id and kept.id = split_part(e.raw_key, '/', 2)::uuid) end`

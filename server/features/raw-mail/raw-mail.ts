@@ -1,4 +1,5 @@
 import type { ProjectId } from '../../base/ids.ts'
+import { maxReadInPlace } from '../../mail/inbound/plain-mail.ts'
 import type { Services } from '../../operations/context.ts'
 import { deleteKept, findKept } from './raw-mail-queries.ts'
 
@@ -10,12 +11,15 @@ import { deleteKept, findKept } from './raw-mail-queries.ts'
 export const keptPrefix = 'kept/'
 
 /** Larger ones go to the blob store: they would make a backup of the database long, and their file is a small part of their cost. */
-export const maxKeptBytes = 64 * 1024
+export const maxKeptBytes = maxReadInPlace
 
+/** `emailText` takes it apart as well. */
 export const keptKey = (kept_id: string): string => `${keptPrefix}${kept_id}`
 
-const keptIds = (raw_keys: string[]): string[] =>
-  raw_keys.filter((key) => key.startsWith(keptPrefix)).map((key) => key.slice(keptPrefix.length))
+/** It is in the database, beside the e-mails that name it. */
+export const isKept = (raw_key: string): boolean => raw_key.startsWith(keptPrefix)
+
+const keptIds = (raw_keys: string[]): string[] => raw_keys.filter(isKept).map((key) => key.slice(keptPrefix.length))
 
 type Needs = Pick<Services, 'database' | 'blobs'>
 
@@ -30,7 +34,7 @@ export async function readRawMail(
 /** What is not there is no mistake. */
 export async function removeRawMail({ database, blobs }: Needs, project_id: ProjectId, raw_keys: string[]): Promise<void> {
   const kept_ids = keptIds(raw_keys)
-  const stored = raw_keys.filter((key) => !key.startsWith(keptPrefix))
+  const stored = raw_keys.filter((key) => !isKept(key))
   if (kept_ids.length > 0) await deleteKept(database, { project_id, kept_ids })
   if (stored.length > 0) await blobs.remove(stored)
 }

@@ -1,4 +1,5 @@
 import type { ParsedMail } from './parsed-mail.ts'
+import { readPlainBody } from './plain-mail.ts'
 
 type Long = 'text' | 'html' | 'extracted_text' | 'headers'
 
@@ -16,7 +17,7 @@ export interface Bodies {
 export interface PackedMail extends Omit<ParsedMail, Long> {
   /** The bodies in UTF-8, one behind the other, and then the headers in JSON: together, because each buffer that passes between threads costs. */
   long: Uint8Array<ArrayBuffer>
-  /** How many bytes each body has; null for none. */
+  /** How many bytes each body has in `long`; null for none. */
   body_bytes: { [Body in keyof Bodies]: number | null }
   /** How many letters `extracted_text` has. */
   new_letters: number
@@ -25,13 +26,15 @@ export interface PackedMail extends Omit<ParsedMail, Long> {
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
+/** A text that the raw message has as it is stays there. */
 export function packMail({ text, html, extracted_text, headers, ...rest }: ParsedMail): PackedMail {
+  const packed = rest.text_in_raw === null ? text : null
   const news = extracted_text === text?.trim() ? null : extracted_text
   const head = JSON.stringify(headers)
-  const body_bytes = { text_body: bytesOf(text), html_body: bytesOf(html), extracted_text: bytesOf(news) }
+  const body_bytes = { text_body: bytesOf(packed), html_body: bytesOf(html), extracted_text: bytesOf(news) }
   const long = new Uint8Array(sizeOf(body_bytes) + Buffer.byteLength(head))
   let at = 0
-  for (const part of [text, html, news, head]) if (part) at += encoder.encodeInto(part, long.subarray(at)).written
+  for (const part of [packed, html, news, head]) if (part) at += encoder.encodeInto(part, long.subarray(at)).written
   return { ...rest, long, body_bytes, new_letters: extracted_text?.length ?? 0 }
 }
 
@@ -46,7 +49,19 @@ export const bodyBytesOf = ({ long, body_bytes }: PackedMail): Uint8Array => lon
 /** When nobody reads it any more. Until V8 found that out, bytes of megabytes would make it mark the whole heap, again and again. */
 export const letGoOfBytes = ({ buffer }: Uint8Array<ArrayBuffer>): void => void buffer.transfer(0)
 
-export function bodiesOf({ long, body_bytes }: PackedMail): Bodies {
+/** The same with its text in `long`, for whoever has the raw message no longer, or elsewhere. */
+export function withText(packed: PackedMail, raw: Buffer): PackedMail {
+  if (packed.text_in_raw === null) return packed
+  const { at, bytes } = packed.text_in_raw
+  const text = encoder.encode(readPlainBody(raw.subarray(at, at + bytes)))
+  const long = new Uint8Array(text.length + packed.long.length)
+  long.set(text)
+  long.set(packed.long, text.length)
+  return { ...packed, long, body_bytes: { ...packed.body_bytes, text_body: text.length }, text_in_raw: null }
+}
+
+export function bodiesOf(packed: PackedMail, raw: Buffer): Bodies {
+  const { long, body_bytes } = withText(packed, raw)
   let at = 0
   const next = (bytes: number | null) => {
     if (bytes === null) return null

@@ -10,6 +10,7 @@ import { withMendedHead } from './mend-head.ts'
 import { parseMime } from './mime-parser.ts'
 import { explain, type Mailbox, type ParsedAttachment, type ParsedMail } from './parsed-mail.ts'
 import { oneVisibleLine, storable } from './plain-letters.ts'
+import { findPlainMail, maxReadInPlace, type PlainMail } from './plain-mail.ts'
 
 /** What goes into a row. All of it is in the raw message, however long. */
 const maxLetters = { text: 1_000_000, html: 4_000_000, calendar: 500_000, subject: 1_000, name: 300, header: 10_000 }
@@ -31,10 +32,19 @@ async function parseWholeOrHead(raw: Buffer): Promise<ParsedMail> {
   const monster = findMonster(raw)
   if (monster) return parseHeadOnly(raw, `The message ${monster}`)
   try {
-    return toParsedMail(await parse(raw), null)
+    const message = withMendedHead(raw)
+    const plain = findPlainMail(message)
+    return plain ? await toPlainMail(plain, raw) : toParsedMail(await parse(message), null)
   } catch (error) {
     return parseHeadOnly(raw, `The message could not be taken apart (${(error as Error).message})`)
   }
+}
+
+/** The parser reads the head alone. */
+async function toPlainMail({ head, text, bytes }: PlainMail, raw: Buffer): Promise<ParsedMail> {
+  const parsed = toParsedMail({ ...(await parse(head)), text }, null)
+  // One of blanks only, or with what no database holds, is not what is stored.
+  return parsed.text === text && raw.length <= maxReadInPlace ? { ...parsed, text_in_raw: { at: raw.length - bytes, bytes } } : parsed
 }
 
 /** The bytes of one attachment, by its number in `ParsedMail.attachments`. */
@@ -51,7 +61,7 @@ export async function readAttachments(raw: Buffer): Promise<{ about: ParsedAttac
 /** None of a message that was read by its head only. */
 async function partsOf(raw: Buffer): Promise<Attachment[]> {
   if (findMonster(raw)) return []
-  return parse(raw).then(
+  return parse(withMendedHead(raw)).then(
     ({ attachments }) => attachments,
     () => [],
   )
@@ -60,13 +70,13 @@ async function partsOf(raw: Buffer): Promise<Attachment[]> {
 /** For a message that cannot be parsed at all, not even twice: it is kept, and says why. */
 export async function parseHeadOnly(raw: Buffer, problem: string): Promise<ParsedMail> {
   const head = raw.subarray(0, Math.min(endOfHead(raw), limits.head_bytes / 4))
-  const email = await parse(head).catch(() => ({ headers: [], headerLines: [], attachments: [] }) satisfies Email)
+  const email = await parse(withMendedHead(head)).catch(() => ({ headers: [], headerLines: [], attachments: [] }) satisfies Email)
   return toParsedMail({ ...email, text: undefined, html: undefined, attachments: [] }, problem)
 }
 
 /** A forwarded message stays what it is, an attachment, whether or not it was meant to be shown. */
-const parse = (raw: Buffer): Promise<Email> =>
-  parseMime(withMendedHead(raw), {
+const parse = (message: Buffer): Promise<Email> =>
+  parseMime(message, {
     forceRfc822Attachments: true,
     maxNestingDepth: limits.depth + 1,
     maxHeadersSize: limits.all_heads_bytes + limits.head_bytes,
@@ -92,6 +102,7 @@ function toParsedMail(email: Email, problem: string | null): ParsedMail {
     subject,
     date: dateOf(email.date),
     text,
+    text_in_raw: null,
     html,
     // Cut to a length of its own, perhaps in the middle of a pair.
     extracted_text: text === null || problem ? null : splitQuoted(text).text.toWellFormed(),

@@ -1,4 +1,5 @@
 import type { AutomaticKind } from '../reports/is-automatic.ts'
+import type { TextInRaw } from './plain-mail.ts'
 
 export interface Mailbox {
   name: string | null
@@ -19,6 +20,8 @@ export interface ParsedMail {
   date: Date | null
   /** Plain text; made from the HTML where there was none. */
   text: string | null
+  /** Where the text is in the raw message, when it is there as it is. */
+  text_in_raw: TextInRaw | null
   /** As it was sent: only ever shown after `sanitiseHtml`. */
   html: string | null
   /** What is new in it, without quotes and signature. */
@@ -46,6 +49,7 @@ export const parsedNothing = (problem: string): ParsedMail => ({
   subject: null,
   date: null,
   text: explain(problem),
+  text_in_raw: null,
   html: null,
   extracted_text: null,
   attachments: [],
