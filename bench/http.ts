@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { parseId } from '../server/base/ids.ts'
 import { withClient } from '../tests/support/database.ts'
+import { urlOf } from '../tests/support/empty-database.ts'
 import { httpRequest, type Load, load } from './load.ts'
-import { freePort, machine, median, report, startBench, until, urlOf } from './support.ts'
+import { freePort, machine, median, report, startBench, until } from './support.ts'
 
 /** Authenticated requests against a bare Fastify route that runs the same SQL, in turns, in one run. */
 const rounds = 3

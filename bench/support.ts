@@ -10,6 +10,7 @@ import { type EmbeddedServer, startEmbeddedServer } from '../server/database/emb
 import { readPostmasterFile } from '../server/database/embedded/leftover.ts'
 import { migrate } from '../server/database/migrate.ts'
 import { withClient } from '../tests/support/database.ts'
+import { urlOf } from '../tests/support/empty-database.ts'
 
 /** What every benchmark stands on: one PostgreSQL with its durable settings, databases on it, and the program as a process apart. */
 export interface Bench {
@@ -63,9 +64,6 @@ export async function startBench(): Promise<Bench> {
     },
   }
 }
-
-export const urlOf = ({ host, port, user, database }: ConnectionSettings): string =>
-  `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(String(host))}`
 
 async function startProgram(connection: ConnectionSettings, folder: string, more: Record<string, string>): Promise<Program> {
   const port = await freePort()

@@ -91,7 +91,7 @@ const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const valueOfLetter = new Int8Array(128).fill(-1)
 for (let index = 0; index < 32; index++) valueOfLetter[alphabet.charCodeAt(index)] = index
 
-/** Two letters for each ten bits: fewer, longer pieces make the text three times as quickly, and it is made for each id that anybody reads. */
+/** Two letters for each ten bits: fewer, longer pieces make the text twice as quickly, and it is made for each id that anybody reads. */
 const pairs = Array.from({ length: 1024 }, (_, bits) => `${alphabet[bits >> 5]}${alphabet[bits & 31]}`)
 const valueOfHex = new Uint8Array(128)
 for (let value = 0; value < 16; value++) {

@@ -7,6 +7,7 @@ import { createSecrets, keyFromBackup, secretKeyFile } from '../base/secrets.ts'
 import { dataDirOf } from '../database/connect.ts'
 import type { Database } from '../database/database.ts'
 import { newestMigration } from '../database/migrate.ts'
+import { lookAtServer } from '../database/server-fitness.ts'
 import { maxAttempts } from '../inbound/process-spool.ts'
 import { checkCertificates, hasCertificates } from './doctor-certificates.ts'
 import type { Check } from './doctor-check.ts'
@@ -67,19 +68,15 @@ async function measureSkew(client: Client): Promise<number> {
 }
 
 async function checkVersion(client: Client, place: string): Promise<Check> {
-  const { rows } = await client.query<{ number: string; version: string; encoding: string }>(
-    `select current_setting('server_version_num') as number, current_setting('server_version') as version,
-      current_setting('server_encoding') as encoding`,
-  )
-  const seen = `PostgreSQL ${rows[0]?.version} at ${place}`
+  const { version, isTooOld, encoding, isUtf8 } = await lookAtServer(client)
+  const seen = `PostgreSQL ${version} at ${place}`
   const name = 'database'
-  if (Number(rows[0]?.number) < 150_000)
-    return { name, state: 'bad', seen, next: 'Use PostgreSQL 15 or newer, or unset DATABASE_URL to use the embedded one.' }
-  if (rows[0]?.encoding !== 'UTF8')
+  if (isTooOld) return { name, state: 'bad', seen, next: 'Use PostgreSQL 15 or newer, or unset DATABASE_URL to use the embedded one.' }
+  if (!isUtf8)
     return {
       name,
       state: 'bad',
-      seen: `${seen}, encoded in ${rows[0]?.encoding}`,
+      seen: `${seen}, encoded in ${encoding}`,
       next: 'Create a database in UTF-8 (createdb -E UTF8 -T template0).',
     }
   return { name, state: 'good', seen }

@@ -2,13 +2,11 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { onDatabase, testServer, withClient } from '../../tests/support/database.ts'
+import { urlOf } from '../../tests/support/empty-database.ts'
 import { readConfig } from '../base/config.ts'
 import { OperatorError } from '../base/errors.ts'
 import { createLog } from '../base/log.ts'
 import { connectDatabase } from './connect.ts'
-
-const urlOf = ({ connectionString, host, port, user, database }: ReturnType<typeof onDatabase>): string =>
-  connectionString ?? `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(String(host))}`
 
 test('a database that lacks letters is refused at the start, with what to do', async () => {
   const name = `posthaste_test_${randomBytes(6).toString('hex')}`

@@ -5,6 +5,7 @@ import { OperatorError, reasonOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { ConnectionSettings } from './database.ts'
 import { isReachableByServerUser, startEmbeddedServer } from './embedded/index.ts'
+import { lookAtServer } from './server-fitness.ts'
 import { withClient } from './with-client.ts'
 
 export interface DatabaseServer {
@@ -37,17 +38,14 @@ export async function connectDatabase(config: Config, log: Log): Promise<Databas
 
 /** Said at the start, in one line, rather than by whichever query comes first. */
 async function refuseUnfit(connection: ConnectionSettings, place: string): Promise<void> {
-  type Server = { version: string; number: string; encoding: string }
-  const ask = `select current_setting('server_version') as version, current_setting('server_version_num') as number,
-    current_setting('server_encoding') as encoding`
-  const seen = await withClient(connection, async (client) => (await client.query<Server>(ask)).rows[0]).catch((error: unknown) => {
+  const seen = await withClient(connection, lookAtServer).catch((error: unknown) => {
     throw new OperatorError(`${place} cannot be reached: ${reasonOf(error)}. Check DATABASE_URL, and that the server runs.`, {
       cause: error,
     })
   })
-  if (Number(seen?.number) < 150_000) throw new OperatorError(`${place} is version ${seen?.version}; Posthaste needs 15 or newer.`)
-  if (seen?.encoding !== 'UTF8')
+  if (seen.isTooOld) throw new OperatorError(`${place} is version ${seen.version}; Posthaste needs 15 or newer.`)
+  if (!seen.isUtf8)
     throw new OperatorError(
-      `${place} is encoded in ${seen?.encoding}, which lacks letters that people write. Create it with: createdb -E UTF8 -T template0 …`,
+      `${place} is encoded in ${seen.encoding}, which lacks letters that people write. Create it with: createdb -E UTF8 -T template0 …`,
     )
 }

@@ -2,6 +2,7 @@ import { newId, type ProjectId } from '../base/ids.ts'
 import { wake } from '../base/wake.ts'
 import type { Transaction } from '../database/database.ts'
 import { type Fragment, sql } from '../database/sql.ts'
+import { startsOf } from '../database/starts-of.ts'
 import { presenterOf } from '../operations/present.ts'
 import { catalogue, type EventData, type EventType } from './catalogue.ts'
 
@@ -73,27 +74,17 @@ export interface BulkOfType {
   bulk: Bulk | LooseBulk
 }
 
-/**
- * In this order, in one statement. Those without rows are left out. All of their JSON travels as one value, cut up in the database: in an array,
- * every quote in it would be escaped first.
- */
+/** In this order, in one statement. Those without rows are left out. */
 export async function publishBulks(tx: Transaction, bulks: BulkOfType[]): Promise<void> {
   const some = bulks.filter(({ bulk }) => bulk.rows.length > 0)
   if (some.length === 0) return
   const items = some.map(({ bulk }) => Buffer.from(JSON.stringify(bulk)))
-  // As PostgreSQL counts.
-  let next = 1
-  const starts = items.map(({ length }) => {
-    const start = next
-    next += length
-    return start
-  })
   await tx.run`
     insert into events (project_id, id, type, items, item_count, created_at)
     select project_id, id, type, convert_from(substring(${Buffer.concat(items)}::bytea from start for size), 'UTF8')::json, item_count, ${tx.now}
     from unnest(
       ${some.map(({ project_id }) => project_id)}::uuid[], ${some.map(() => newId<'evt'>())}::uuid[], ${some.map(({ type }) => type)}::text[],
-      ${starts}::integer[], ${items.map(({ length }) => length)}::integer[], ${some.map(({ bulk }) => bulk.rows.length)}::integer[]
+      ${startsOf(items)}::integer[], ${items.map(({ length }) => length)}::integer[], ${some.map(({ bulk }) => bulk.rows.length)}::integer[]
     ) as bulk (project_id, id, type, start, size, item_count)`
   tx.afterCommit(() => wake('events'))
 }

@@ -3,6 +3,7 @@ import { Rest } from '../base/rest.ts'
 import { Trouble } from '../base/trouble.ts'
 import { wake } from '../base/wake.ts'
 import { type Database, isConnectionLoss } from '../database/database.ts'
+import { startsOf } from '../database/starts-of.ts'
 import type { SpooledMessage } from './inbound-message.ts'
 import { isPassing } from './passing-trouble.ts'
 import type { OwnClaim } from './spool-queries.ts'
@@ -121,17 +122,12 @@ function createPacking(): (messages: SpooledMessage[]) => Buffer {
   }
 }
 
-/** They travel as one value, cut up in the database: an array of them would be spelled out in hexadecimal. */
 function insertMessages(
   database: Database,
   { messages, packed, claim }: { messages: SpooledMessage[]; packed: Buffer; claim: OwnClaim | null },
 ): Promise<number> {
-  let start = 1
-  const rows = messages.map(({ raw, ...row }) => {
-    const placed = { ...row, start, size: raw.length }
-    start += raw.length
-    return placed
-  })
+  const starts = startsOf(messages.map(({ raw }) => raw))
+  const rows = messages.map(({ raw, ...row }, index) => ({ ...row, start: starts[index], size: raw.length }))
   return database.run`
     insert into inbound_spool (id, received_at, peer, envelope_from, recipients, raw, attempts, lease_owner, next_attempt_at)
     select id, received_at, peer, envelope_from, recipients, substring(${packed}::bytea from start for size),

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { ConnectionSettings } from '../../server/database/database.ts'
 import { withClient } from '../../server/database/with-client.ts'
+import { urlOf } from '../support/empty-database.ts'
 import { freePort } from '../support/free-port.ts'
 import { until } from '../support/until.ts'
 import type { Faults, SinkOrder, SinkReport } from './sink-orders.ts'
@@ -133,9 +134,6 @@ export const stateOf = async ({ query }: Stage): Promise<string> => {
   )
   return [...open, ...busy].map((row) => `    ${JSON.stringify(row)}`).join('\n')
 }
-
-const urlOf = ({ connectionString, host, port, user, database }: ConnectionSettings): string =>
-  connectionString ?? `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(String(host))}`
 
 const isOver = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null
 

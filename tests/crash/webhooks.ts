@@ -13,6 +13,7 @@ import { type ConnectionSettings, type Database, openDatabase } from '../../serv
 import { publishBulk } from '../../server/events/publish.ts'
 import { sealSecret } from '../../server/features/webhooks/sign-delivery.ts'
 import { makeWebhookSecret } from '../../server/features/webhooks/webhook.ts'
+import { urlOf } from '../support/empty-database.ts'
 import { until } from '../support/until.ts'
 import type { WebhookSinkOrder, WebhookSinkReport } from './webhook-sink.ts'
 
@@ -133,9 +134,6 @@ function startPublishing(database: Database, project_id: ProjectId): { stop(): P
     },
   }
 }
-
-const urlOf = ({ connectionString, host, port, user, database }: ConnectionSettings): string =>
-  connectionString ?? `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(String(host))}`
 
 function startNode(connection: ConnectionSettings, folder: string): ChildProcess {
   const env = {

@@ -1,5 +1,6 @@
 import type { EmailId, ProjectId } from '../../base/ids.ts'
 import type { Transaction } from '../../database/database.ts'
+import { startsOf } from '../../database/starts-of.ts'
 import { parseAddress } from '../../mail/address.ts'
 import { bodyBytesOf, type PackedMail, withText } from '../../mail/inbound/packed-mail.ts'
 import { isKept, type Kept, keepInPlace } from '../raw-mail/index.ts'
@@ -45,11 +46,12 @@ export async function insertFiled(tx: Transaction, filed: FiledMail[]): Promise<
 /** Each with where its bodies are in all of them. */
 function rowsOf(filed: FiledMail[]): { rows: object[]; bodies: Buffer } {
   const packed = filed.map(storedForm)
-  // As PostgreSQL counts.
-  let at = 1
+  const bytes = packed.map(bodyBytesOf)
+  const starts = startsOf(bytes)
   const rows = filed.map((mail, index) => {
     const { body_bytes, text_in_raw } = packed[index] as PackedMail // one for each
     const { text_body, html_body, extracted_text } = body_bytes
+    const at = starts[index] as number
     const bodies = {
       text_at: at,
       text_bytes: text_body,
@@ -58,10 +60,9 @@ function rowsOf(filed: FiledMail[]): { rows: object[]; bodies: Buffer } {
       news_at: at + (text_body ?? 0) + (html_body ?? 0),
       news_bytes: extracted_text,
     }
-    at = bodies.news_at + (extracted_text ?? 0)
     return { ...rowOf(mail), ...bodies, raw_text_at: text_in_raw?.at ?? null, raw_text_bytes: text_in_raw?.bytes ?? null }
   })
-  return { rows, bodies: Buffer.concat(packed.map(bodyBytesOf)) }
+  return { rows, bodies: Buffer.concat(bytes) }
 }
 
 /** A text that is in the raw message is read there (`emailText`), but only where both are in the database. */

@@ -267,7 +267,10 @@ test('what the feeds have read of them but not filed yet is erased, too', async 
   await until('the events to be redacted', async () => (await count('events')) === 0)
   filing.resolve()
   await until('the rest to be gone', async () => (await count('erasures')) === 0)
-  const { items } = (await project.get(`/lists/${list.id}/activity`)).body
+  const items = await until('the deletion to be in the feed', async () => {
+    const { body } = await project.get(`/lists/${list.id}/activity`)
+    return body.items.length > 1 && body.items
+  })
   assert.deepEqual(
     items.map(({ type, email }: Record<string, unknown>) => [type, email]),
     [
