@@ -1,8 +1,13 @@
-import { type PoolClient, Query, type QueryConfig, type QueryResult } from 'pg'
+import { type Connection, type PoolClient, Query, type QueryConfig, type QueryResult } from 'pg'
 import { PassingMap } from '../base/passing-map.ts'
 
+export interface Question extends QueryConfig {
+  /** Of a COPY: the rows, written down when it is the question's turn. */
+  rows?: () => Buffer
+}
+
 /** Asks a connection one thing. Rejects when it has not answered in time; the connection is not to be used any more then. */
-export type Ask = (client: PoolClient, question: QueryConfig) => Promise<QueryResult>
+export type Ask = (client: PoolClient, question: Question) => Promise<QueryResult>
 
 const lookEveryMs = 5_000
 
@@ -28,7 +33,7 @@ export function createAsk(timeoutMs: number): Ask & { stop(): void } {
       else resolve(result as QueryResult)
     }
     asked.set(number, { since: performance.now(), giveUp: () => settle(new Error('Query read timeout'), null) })
-    client.query(new Query(question, settle))
+    client.query(question.rows ? new CopyQuery(question.text, settle, question.rows) : new Query(question, settle))
     try {
       return await promise
     } catch (error) {
@@ -38,4 +43,46 @@ export function createAsk(timeoutMs: number): Ask & { stop(): void } {
     }
   }
   return Object.assign(ask, { stop: () => clearInterval(clock) })
+}
+
+/** What node-postgres has inside and does not tell; `pg-copy-streams` stands on the same. */
+interface Copying extends Connection {
+  /** Copies the bytes. */
+  sendCopyFromChunk(bytes: Buffer): void
+  endCopyFrom(): void
+}
+type Settle = (error: Error | undefined, result: unknown) => void
+const AnyQuery = Query as unknown as new (question: QueryConfig, settle: Settle) => { submit(connection: Connection): Error | null }
+
+/**
+ * The rows go along with the question, without waiting for leave: a server that refuses the question passes over them (PostgreSQL's documentation,
+ * "COPY Operations" of the protocol), and each wait is a turn of both sides.
+ */
+class CopyQuery extends AnyQuery {
+  readonly #text: string
+  readonly #rows: () => Buffer
+
+  constructor(text: string, settle: Settle, rows: () => Buffer) {
+    super({ text }, settle)
+    this.#text = text
+    this.#rows = rows
+  }
+
+  override submit(connection: Connection): Error | null {
+    const { stream } = connection
+    try {
+      const bytes = this.#rows()
+      stream.cork()
+      connection.query(this.#text)
+      ;(connection as Copying).sendCopyFromChunk(bytes)
+      ;(connection as Copying).endCopyFrom()
+      stream.uncork()
+      return null
+    } catch (error) {
+      return error as Error
+    }
+  }
+
+  /** The leave. */
+  handleCopyInResponse(): void {}
 }

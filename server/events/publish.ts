@@ -1,8 +1,8 @@
 import { newId, type ProjectId } from '../base/ids.ts'
 import { wake } from '../base/wake.ts'
+import { copyTarget } from '../database/copy-rows.ts'
 import type { Transaction } from '../database/database.ts'
 import { type Fragment, sql } from '../database/sql.ts'
-import { startsOf } from '../database/starts-of.ts'
 import { presenterOf } from '../operations/present.ts'
 import { catalogue, type EventData, type EventType } from './catalogue.ts'
 
@@ -74,18 +74,30 @@ export interface BulkOfType {
   bulk: Bulk | LooseBulk
 }
 
+const bulkEvents = copyTarget('events', {
+  project_id: 'uuid',
+  id: 'uuid',
+  type: 'text',
+  items: 'json',
+  item_count: 'integer',
+  created_at: 'timestamptz',
+})
+
 /** In this order, in one statement. Those without rows are left out. */
 export async function publishBulks(tx: Transaction, bulks: BulkOfType[]): Promise<void> {
   const some = bulks.filter(({ bulk }) => bulk.rows.length > 0)
   if (some.length === 0) return
-  const items = some.map(({ bulk }) => Buffer.from(JSON.stringify(bulk)))
-  await tx.run`
-    insert into events (project_id, id, type, items, item_count, created_at)
-    select project_id, id, type, convert_from(substring(${Buffer.concat(items)}::bytea from start for size), 'UTF8')::json, item_count, ${tx.now}
-    from unnest(
-      ${some.map(({ project_id }) => project_id)}::uuid[], ${some.map(() => newId<'evt'>())}::uuid[], ${some.map(({ type }) => type)}::text[],
-      ${startsOf(items)}::integer[], ${items.map(({ length }) => length)}::integer[], ${some.map(({ bulk }) => bulk.rows.length)}::integer[]
-    ) as bulk (project_id, id, type, start, size, item_count)`
+  await tx.copy(
+    bulkEvents,
+    some.map(({ project_id, type, bulk }) => ({
+      project_id,
+      id: newId<'evt'>(),
+      type,
+      items: bulk,
+      item_count: bulk.rows.length,
+      created_at: tx.now,
+    })),
+  )
   tx.afterCommit(() => wake('events'))
 }
 

@@ -56,7 +56,7 @@ function createTelling() {
     if (answers.length > 0)
       parentPort?.postMessage(
         answers,
-        answers.flatMap((answer) => (answer.kind === 'read' ? answer.parsed.long.buffer : [])),
+        answers.flatMap((answer) => (answer.kind === 'read' ? (answer.parsed.bodies?.buffer ?? []) : [])),
       )
   }
   return (answer: ParseAnswer): void => {

@@ -72,7 +72,7 @@ test('while much is in hand, a batch waits for company; the bytes of what is fil
   assert.deepEqual(filed.slice(0, 2), [['first'], ['second', 'third']])
   for (const subject of '456789') open(subject)
   await until('all are filed', () => filed.flat().length === 9)
-  await until('their bytes are gone', () => kept.every(({ parsed }) => parsed.long.byteLength === 0))
+  await until('their bytes are gone', () => kept.every(({ parsed }) => parsed.bodies?.byteLength === 0))
 })
 
 test('a batch that fails is halved until the one at fault is alone, which is kept and tried again later', async () => {

@@ -7,7 +7,7 @@ import { type Loop, startLoop } from '../base/loop.ts'
 import { PassingMap } from '../base/passing-map.ts'
 import { Rest } from '../base/rest.ts'
 import { type Database, isConnectionLoss } from '../database/database.ts'
-import { letGoOfBytes } from '../mail/inbound/packed-mail.ts'
+import { letGoOfBodies } from '../mail/inbound/packed-mail.ts'
 import { lessAndLess } from './file-less.ts'
 import { type InHand, maxInHand, maxSlow, slowSendersAmong } from './in-hand.ts'
 import type { FiledInput, SpooledMessage } from './inbound-message.ts'
@@ -204,7 +204,7 @@ class SpoolWork implements Taker {
     for (const { message, parsed } of batch) {
       const held = this.#inHand.get(message.id)
       if (!held) continue
-      if (parsed) letGoOfBytes(parsed.long)
+      if (parsed) letGoOfBodies(parsed)
       this.#inHand.delete(message.id)
       this.#bytes -= held.message.raw.length
       if (isSuspect(held.message)) this.#suspects--

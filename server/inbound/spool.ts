@@ -2,8 +2,8 @@ import type { Log } from '../base/log.ts'
 import { Rest } from '../base/rest.ts'
 import { Trouble } from '../base/trouble.ts'
 import { wake } from '../base/wake.ts'
+import { copyTarget } from '../database/copy-rows.ts'
 import { type Database, isConnectionLoss } from '../database/database.ts'
-import { startsOf } from '../database/starts-of.ts'
 import type { SpooledMessage } from './inbound-message.ts'
 import { isPassing } from './passing-trouble.ts'
 import type { OwnClaim } from './spool-queries.ts'
@@ -44,7 +44,6 @@ interface Entry {
 
 export function createSpool({ database, log, taker }: { database: Database; log: Log; taker?: Taker | undefined }): Spool {
   const waiting: Entry[] = []
-  const pack = createPacking()
   let writing: Promise<void> | null = null
   const line = 'mail could not be stored, and its senders will try again'
   const trouble = new Trouble(log, { line, words: 'mail cannot be taken in just now' })
@@ -68,7 +67,7 @@ export function createSpool({ database, log, taker }: { database: Database; log:
     const messages = batch.map(({ message }) => message)
     const claim = taker?.claim(messages) ?? null
     try {
-      await insertMessages(database, { messages, packed: pack(messages), claim })
+      await insertMessages(database, { messages, claim })
     } catch (error) {
       // One that the database will not have must not keep out the others; a database that is away keeps out all.
       if (batch.length > 1 && !isConnectionLoss(error)) {
@@ -109,29 +108,25 @@ function batchLength(waiting: Entry[]): number {
   return count
 }
 
-/** The raw messages one after the other, in a place that is used again: one batch is under way at a time. */
-function createPacking(): (messages: SpooledMessage[]) => Buffer {
-  let place = Buffer.alloc(0)
-  return (messages) => {
-    const length = messages.reduce((sum, { raw }) => sum + raw.length, 0)
-    if (length > maxBatchBytes) return Buffer.concat(messages.map(({ raw }) => raw))
-    if (length > place.length) place = Buffer.allocUnsafeSlow(Math.min(2 * length, maxBatchBytes))
-    let at = 0
-    for (const { raw } of messages) at += raw.copy(place, at)
-    return place.subarray(0, at)
-  }
-}
+const spool = copyTarget('inbound_spool', {
+  id: 'uuid',
+  received_at: 'timestamptz',
+  peer: 'jsonb',
+  envelope_from: 'text',
+  recipients: 'text[]',
+  raw: 'bytea',
+  attempts: 'smallint',
+  lease_owner: 'uuid',
+  next_attempt_at: 'timestamptz',
+})
 
-function insertMessages(
-  database: Database,
-  { messages, packed, claim }: { messages: SpooledMessage[]; packed: Buffer; claim: OwnClaim | null },
-): Promise<number> {
-  const starts = startsOf(messages.map(({ raw }) => raw))
-  const rows = messages.map(({ raw, ...row }, index) => ({ ...row, start: starts[index], size: raw.length }))
-  return database.run`
-    insert into inbound_spool (id, received_at, peer, envelope_from, recipients, raw, attempts, lease_owner, next_attempt_at)
-    select id, received_at, peer, envelope_from, recipients, substring(${packed}::bytea from start for size),
-      ${claim ? 1 : 0}::smallint, ${claim?.owner ?? null}::uuid, coalesce(${claim?.until ?? null}::timestamptz, received_at)
-    from json_to_recordset(${JSON.stringify(rows)})
-      as message (id uuid, received_at timestamptz, peer jsonb, envelope_from text, recipients text[], start integer, size integer)`
-}
+const insertMessages = (database: Database, { messages, claim }: { messages: SpooledMessage[]; claim: OwnClaim | null }) =>
+  database.copy(
+    spool,
+    messages.map((message) => ({
+      ...message,
+      attempts: claim ? 1 : 0,
+      lease_owner: claim?.owner ?? null,
+      next_attempt_at: claim?.until ?? message.received_at,
+    })),
+  )

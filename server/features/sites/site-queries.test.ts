@@ -41,6 +41,7 @@ async function mostRows(ask: (db: Queryable) => Promise<unknown>): Promise<numbe
       return null
     },
     run: () => assert.fail('a question changes nothing'),
+    copy: () => assert.fail('a question changes nothing'),
   })
   return most
 }

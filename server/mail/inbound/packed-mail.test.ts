@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bodiesOf, bodyBytesOf, headersOf, packMail, withText } from './packed-mail.ts'
+import { bodiesOf, headersOf, packMail, withText } from './packed-mail.ts'
 import { parseMail } from './parse-mail.ts'
 
 const rawOf = (lines: string[]) => Buffer.from(lines.join('\r\n'))
@@ -20,10 +20,11 @@ test('what is packed comes out again, letter by letter', async () => {
         extracted_text: extracted_text === text?.trim() ? null : extracted_text,
       })
       assert.deepEqual(headersOf(packed), headers)
-      assert.equal(Buffer.from(bodyBytesOf(withText(packed, raw))).toString(), Object.values(bodiesOf(packed, raw)).join(''))
+      assert.equal(Buffer.from(withText(packed, raw).bodies ?? []).toString(), Object.values(bodiesOf(packed, raw)).join(''))
     }
   }
   assert.deepEqual(packMail(await parseMail(rawOf(reply))).body_bytes, { text_body: null, html_body: null, extracted_text: 11 })
   assert.equal((await parseMail(rawOf(reply))).extracted_text, 'Ja, schön.')
   assert.equal(packMail(await parseMail(rawOf(nothing))).body_bytes.text_body, null)
+  assert.equal(packMail(await parseMail(rawOf(['Subject: Hi', '', 'Hello.', '']))).bodies, null, 'its text is in the raw message')
 })

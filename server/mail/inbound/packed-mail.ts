@@ -1,8 +1,6 @@
 import type { ParsedMail } from './parsed-mail.ts'
 import { readPlainBody } from './plain-mail.ts'
 
-type Long = 'text' | 'html' | 'extracted_text' | 'headers'
-
 export interface Bodies {
   text_body: string | null
   html_body: string | null
@@ -11,14 +9,16 @@ export interface Bodies {
 }
 
 /**
- * A mail whose long parts are bytes: the thread that reads it writes them as they go into the database, and who files it hands them on
+ * A mail whose bodies are bytes: the thread that reads it writes them as they go into the database, and who files it hands them on
  * unread. As text they would be copied three times on their way, and be most of what the collector of garbage has to look through.
  */
-export interface PackedMail extends Omit<ParsedMail, Long> {
-  /** The bodies in UTF-8, one behind the other, and then the headers in JSON: together, because each buffer that passes between threads costs. */
-  long: Uint8Array<ArrayBuffer>
-  /** How many bytes each body has in `long`; null for none. */
+export interface PackedMail extends Omit<ParsedMail, 'text' | 'html' | 'extracted_text' | 'headers'> {
+  /** In UTF-8, one behind the other. Null for none: a buffer that passes between threads costs more than all else that does. */
+  bodies: Uint8Array<ArrayBuffer> | null
+  /** How many bytes each has in `bodies`; null for none. */
   body_bytes: { [Body in keyof Bodies]: number | null }
+  /** In JSON: few ask for them. */
+  headers: string
   /** How many letters `extracted_text` has. */
   new_letters: number
 }
@@ -30,12 +30,17 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 export function packMail({ text, html, extracted_text, headers, ...rest }: ParsedMail): PackedMail {
   const packed = rest.text_in_raw === null ? text : null
   const news = extracted_text === text?.trim() ? null : extracted_text
-  const head = JSON.stringify(headers)
   const body_bytes = { text_body: bytesOf(packed), html_body: bytesOf(html), extracted_text: bytesOf(news) }
-  const long = new Uint8Array(sizeOf(body_bytes) + Buffer.byteLength(head))
+  const bodies = written([packed, html, news], sizeOf(body_bytes))
+  return { ...rest, bodies, body_bytes, headers: JSON.stringify(headers), new_letters: extracted_text?.length ?? 0 }
+}
+
+function written(texts: (string | null)[], bytes: number): PackedMail['bodies'] {
+  if (bytes === 0) return null
+  const all = new Uint8Array(bytes)
   let at = 0
-  for (const part of [packed, html, news, head]) if (part) at += encoder.encodeInto(part, long.subarray(at)).written
-  return { ...rest, long, body_bytes, new_letters: extracted_text?.length ?? 0 }
+  for (const text of texts) if (text) at += encoder.encodeInto(text, all.subarray(at)).written
+  return all
 }
 
 const bytesOf = (text: string | null): number | null => (text === null ? null : Buffer.byteLength(text))
@@ -43,33 +48,37 @@ const bytesOf = (text: string | null): number | null => (text === null ? null : 
 const sizeOf = ({ text_body, html_body, extracted_text }: PackedMail['body_bytes']): number =>
   (text_body ?? 0) + (html_body ?? 0) + (extracted_text ?? 0)
 
-/** All bodies, as they stand one behind the other. */
-export const bodyBytesOf = ({ long, body_bytes }: PackedMail): Uint8Array => long.subarray(0, sizeOf(body_bytes))
+/** When nobody reads them any more. Until V8 found that out, bytes of megabytes would make it mark the whole heap, again and again. */
+export const letGoOfBodies = ({ bodies }: PackedMail): void => void bodies?.buffer.transfer(0)
 
-/** When nobody reads it any more. Until V8 found that out, bytes of megabytes would make it mark the whole heap, again and again. */
-export const letGoOfBytes = ({ buffer }: Uint8Array<ArrayBuffer>): void => void buffer.transfer(0)
-
-/** The same with its text in `long`, for whoever has the raw message no longer, or elsewhere. */
+/** The same with its text in `bodies`, for whoever has the raw message no longer, or elsewhere. */
 export function withText(packed: PackedMail, raw: Buffer): PackedMail {
   if (packed.text_in_raw === null) return packed
   const { at, bytes } = packed.text_in_raw
   const text = encoder.encode(readPlainBody(raw.subarray(at, at + bytes)))
-  const long = new Uint8Array(text.length + packed.long.length)
-  long.set(text)
-  long.set(packed.long, text.length)
-  return { ...packed, long, body_bytes: { ...packed.body_bytes, text_body: text.length }, text_in_raw: null }
+  const bodies = new Uint8Array(text.length + (packed.bodies?.length ?? 0))
+  bodies.set(text)
+  if (packed.bodies) bodies.set(packed.bodies, text.length)
+  return { ...packed, bodies, body_bytes: { ...packed.body_bytes, text_body: text.length }, text_in_raw: null }
 }
 
 export function bodiesOf(packed: PackedMail, raw: Buffer): Bodies {
-  const { long, body_bytes } = withText(packed, raw)
+  const { text_body, html_body, extracted_text } = bodyBytesOf(withText(packed, raw))
+  const read = (bytes: Uint8Array | null) => (bytes === null ? null : decoder.decode(bytes))
+  return { text_body: read(text_body), html_body: read(html_body), extracted_text: read(extracted_text) }
+}
+
+/** Each as it goes into the database. */
+export function bodyBytesOf({ bodies, body_bytes }: Pick<PackedMail, 'bodies' | 'body_bytes'>) {
   let at = 0
-  const next = (bytes: number | null) => {
+  const next = (bytes: number | null): Uint8Array | null => {
     if (bytes === null) return null
     at += bytes
-    return decoder.decode(long.subarray(at - bytes, at))
+    return bodies?.subarray(at - bytes, at) ?? noBytes
   }
   return { text_body: next(body_bytes.text_body), html_body: next(body_bytes.html_body), extracted_text: next(body_bytes.extracted_text) }
 }
 
-export const headersOf = ({ long, body_bytes }: PackedMail): ParsedMail['headers'] =>
-  JSON.parse(decoder.decode(long.subarray(sizeOf(body_bytes)))) as ParsedMail['headers']
+const noBytes = new Uint8Array()
+
+export const headersOf = ({ headers }: PackedMail): ParsedMail['headers'] => JSON.parse(headers) as ParsedMail['headers']

@@ -46,7 +46,7 @@ export function findCandidates(document: Document): Candidate[] {
 }
 
 /** Where such a word may be: at a digit, or at a capital that no small letter follows. */
-const mayBeToken = /\d|[A-Z](?![a-z])/g
+const mayBeToken = /[\dA-Z](?:(?![a-z])|(?<=\d))/g
 
 /**
  * Words with a digit in them, and words in capitals. Most mail has few of either: a pattern passes over the rest without a call for each letter,
@@ -55,8 +55,8 @@ const mayBeToken = /\d|[A-Z](?![a-z])/g
 function tokensIn(text: string): Token[] {
   const tokens: Token[] = []
   mayBeToken.lastIndex = 0
-  for (let match = mayBeToken.exec(text); match; match = mayBeToken.exec(text)) {
-    const { start, end } = wordAround(text, match.index)
+  while (mayBeToken.test(text)) {
+    const { start, end } = wordAround(text, mayBeToken.lastIndex - 1)
     if (!isTooLong(text, start, end)) {
       const word = text.slice(start, end)
       if (!/[a-z]/.test(word) || /\d/.test(word)) tokens.push({ text: word, start, end })

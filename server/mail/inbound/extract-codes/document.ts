@@ -51,7 +51,7 @@ function documentOf({ text, marks, links }: HtmlText, mayLink: boolean): Documen
 }
 
 /** Quicker to say than to look for addresses letter by letter. */
-const mayHaveLinks = (text: string): boolean => text.includes('://') || text.toLowerCase().includes('www.')
+const mayHaveLinks = (text: string): boolean => text.includes('://') || /www\./i.test(text)
 
 function writtenLinks(text: string): WrittenLink[] {
   return [...text.matchAll(webAddress)].slice(0, 200).map((match) => {
