@@ -19,9 +19,9 @@ if (isNewEnough) {
   // Settings for every command that is run here. What is set outside goes before it.
   if (statSync('.env', { throwIfNoEntry: false })?.isFile()) process.loadEnvFile()
   setFlagsFromString('--heap-growing-percent=50')
-  // So little is young here that to wake other threads for it takes longer than to look through it: a twenty-fifth of what filing mail costs.
+  // So little of what is young stays in use, in all threads, that to wake others for it takes longer than to look through it.
   setFlagsFromString('--no-parallel-scavenge')
-  // The bound above is for this thread; the others say themselves what they need, and it would count for them, too.
+  // The bound in the first line is for this thread; the others say themselves what they need, and it would count for them, too.
   setFlagsFromString('--max-semi-space-size=0')
   // Keeps what Node makes of our sources for the next start, which is then twice as quick.
   nodeModule.enableCompileCache?.()

@@ -2,8 +2,8 @@ import { type Connection, type PoolClient, Query, type QueryConfig, type QueryRe
 import { PassingMap } from '../base/passing-map.ts'
 
 export interface Question extends QueryConfig {
-  /** Of a COPY: the rows, written down when it is the question's turn. */
-  rows?: () => Buffer
+  /** Of a COPY: writes the rows down, when it is the question's turn. */
+  writeRows?: () => Buffer
 }
 
 /** Asks a connection one thing. Rejects when it has not answered in time; the connection is not to be used any more then. */
@@ -27,13 +27,13 @@ export function createAsk(timeoutMs: number): Ask & { stop(): void } {
   const ask: Ask = async (client, question) => {
     const number = numbers++
     const { promise, resolve, reject } = Promise.withResolvers<QueryResult>()
-    const settle = (error: Error | null | undefined, result: unknown) => {
+    const settle: Settle = (error, result) => {
       asked.delete(number)
       if (error) reject(error)
       else resolve(result as QueryResult)
     }
     asked.set(number, { since: performance.now(), giveUp: () => settle(new Error('Query read timeout'), null) })
-    client.query(question.rows ? new CopyQuery(question.text, settle, question.rows) : new Query(question, settle))
+    client.query(question.writeRows ? new CopyQuery(question.text, settle, question.writeRows) : new Query(question, settle))
     try {
       return await promise
     } catch (error) {
@@ -45,44 +45,56 @@ export function createAsk(timeoutMs: number): Ask & { stop(): void } {
   return Object.assign(ask, { stop: () => clearInterval(clock) })
 }
 
+type Settle = (error: Error | null | undefined, result: unknown) => void
+
 /** What node-postgres has inside and does not tell; `pg-copy-streams` stands on the same. */
 interface Copying extends Connection {
   /** Copies the bytes. */
   sendCopyFromChunk(bytes: Buffer): void
   endCopyFrom(): void
 }
-type Settle = (error: Error | undefined, result: unknown) => void
-const AnyQuery = Query as unknown as new (question: QueryConfig, settle: Settle) => { submit(connection: Connection): Error | null }
+/** As it is, with a method that may answer an error; by its declared types, `submit` is a property that answers nothing. */
+const QueryInside = Query as unknown as new (question: QueryConfig, settle: Settle) => { submit(connection: Connection): Error | null }
 
 /**
- * The rows go along with the question, without waiting for leave: a server that refuses the question passes over them (PostgreSQL's documentation,
- * "COPY Operations" of the protocol), and each wait is a turn of both sides.
+ * The rows go along with the question, without waiting for leave, since each wait is a turn of both sides. A server that refuses the question, or
+ * one of the rows, passes over the rest of them; a test holds it to that.
  */
-class CopyQuery extends AnyQuery {
+class CopyQuery extends QueryInside {
   readonly #text: string
-  readonly #rows: () => Buffer
+  readonly #writeRows: () => Buffer
 
-  constructor(text: string, settle: Settle, rows: () => Buffer) {
+  constructor(text: string, settle: Settle, writeRows: () => Buffer) {
     super({ text }, settle)
     this.#text = text
-    this.#rows = rows
+    this.#writeRows = writeRows
   }
 
   override submit(connection: Connection): Error | null {
+    const bytes = this.#written()
+    if (bytes instanceof Error) return bytes
     const { stream } = connection
     try {
-      const bytes = this.#rows()
       stream.cork()
       connection.query(this.#text)
       ;(connection as Copying).sendCopyFromChunk(bytes)
       ;(connection as Copying).endCopyFrom()
       stream.uncork()
-      return null
+    } catch (error) {
+      // Memory ran out: a half of it waits to be sent, and nobody can ask anything behind that.
+      stream.destroy(error as Error)
+    }
+    return null
+  }
+
+  #written(): Buffer | Error {
+    try {
+      return this.#writeRows()
     } catch (error) {
       return error as Error
     }
   }
 
-  /** The leave. */
+  /** The leave. A query that does not know this would take the COPY back. */
   handleCopyInResponse(): void {}
 }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../tests/support/posthaste.ts'
+import { until } from '../../tests/support/until.ts'
 import { type CopiedRow, copyTarget } from './copy-rows.ts'
+import { isConnectionLoss } from './database.ts'
 
 const { database } = (await startApp({ ROLES: 'http' })).services
 await database.run`
@@ -63,12 +65,25 @@ test('a half of a pair of letters is stored as a sign for it, and what PostgreSQ
     (await stored()).map(({ b }) => b),
     ['\ufffd!'],
   )
-  for (const wrong of [{ b: 'a\0b' }, { f: { a: '\0' } }, { d: 5 as never }, { i: 2 ** 60 }, { k: new Date(Number.NaN) }, { a: '12' }]) {
-    await assert.rejects(database.copy(target, [nothing, { ...nothing, ...wrong }]), JSON.stringify(wrong))
+  const byUs: Partial<Row>[] = [
+    { i: 2 ** 60 },
+    { k: new Date(Number.NaN) },
+    { a: '12' },
+    { a: `${'0'.repeat(32)}-00` },
+    { h: 1.5 },
+    { g: 2 ** 15 },
+  ]
+  const byPostgres: Partial<Row>[] = [{ b: 'a\0b' }, { f: { a: '\0' } }]
+  for (const wrong of [...byUs, ...byPostgres]) {
+    const copying = database.copy(target, [nothing, { ...nothing, ...wrong }])
+    await assert.rejects(copying, (error) => !isConnectionLoss(error), JSON.stringify(wrong))
     assert.deepEqual(await stored(), [])
   }
-  assert.equal(await database.copy(target, [nothing]), 1, 'the connection is as good as before')
-  await stored()
+  await database.transaction(async (tx) => {
+    for (const wrong of byUs) await assert.rejects(tx.copy(target, [{ ...nothing, ...wrong }]))
+    assert.equal(await tx.copy(target, [nothing]), 1, 'nothing of it was sent')
+  })
+  assert.equal((await stored()).length, 1)
 })
 
 test('a question that is refused leaves the rows behind it unread, and the connection as it was', async () => {
@@ -98,4 +113,24 @@ test('in a transaction it is taken back with the rest, and many at once get each
     numbers,
   )
   for (const { number, b } of rows) assert.equal(b, `${number}`.repeat(1 + Number(number) * 500))
+})
+
+test('a connection that is lost while the rows wait is told as such, and nothing of them is there', async () => {
+  await database.transaction(async (holder) => {
+    await holder.run`lock table copied in exclusive mode`
+    const copying = database.copy(target, [nothing]).then(
+      () => null,
+      (error: unknown) => error,
+    )
+    const waiting = () =>
+      database.many<{
+        pid: number
+      }>`select pid from pg_stat_activity where datname = current_database() and query like 'copy copied%' and wait_event_type = 'Lock'`
+    await until('it waits', async () => (await waiting()).length === 1)
+    await database.run`select pg_terminate_backend(${(await waiting())[0]?.pid})`
+    assert.ok(isConnectionLoss(await copying))
+  })
+  assert.deepEqual(await stored(), [])
+  assert.equal(await database.copy(target, [nothing]), 1)
+  await stored()
 })

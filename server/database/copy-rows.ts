@@ -5,12 +5,13 @@ interface Values {
   text: string | Uint8Array
   'text[]': readonly string[]
   bytea: Uint8Array
-  json: unknown
-  jsonb: unknown
+  json: NonNullable<unknown>
+  jsonb: NonNullable<unknown>
   smallint: number
   integer: number
   bigint: number
   boolean: boolean
+  /** Of a year from 1715 to 2284. */
   timestamptz: Date
 }
 
@@ -30,8 +31,8 @@ export const copyTarget = <const Names extends Columns>(table: string, columns: 
 })
 
 /**
- * Rows in the binary format of COPY, which the server does not have to parse: as JSON, reading them was half of what it did to insert the rows of
- * e-mails. The answer is to be used before the next rows are written: they go into the same place.
+ * Rows in the binary format of COPY, which the server does not have to parse: as JSON, reading them was a third of what it did to insert the rows of
+ * e-mails. The answer is to be sent in the same turn: the next rows go into the same place.
  */
 export function writeRows<Names extends Columns>({ columns }: CopyTarget<Names>, rows: readonly CopiedRow<Names>[]): Buffer {
   const names = Object.keys(columns)
@@ -58,7 +59,7 @@ function writeValue(writer: Writer, type: keyof Values, value: unknown): void {
 }
 
 const writeAs: { [Type in keyof Values]: (writer: Writer, value: Values[Type]) => void } = {
-  uuid: (writer, value) => writer.text(value.replaceAll('-', ''), 'hex'),
+  uuid: (writer, value) => writer.uuid(value),
   text: (writer, value) => (typeof value === 'string' ? writer.text(value) : writer.bytes(value)),
   'text[]': (writer, values) => writeTexts(writer, values),
   bytea: (writer, value) => writer.bytes(value),
@@ -68,12 +69,17 @@ const writeAs: { [Type in keyof Values]: (writer: Writer, value: Values[Type]) =
     writer.int8(1)
     writer.text(JSON.stringify(value))
   },
-  smallint: (writer, value) => writer.int16(value),
-  integer: (writer, value) => writer.int32(value),
-  bigint: (writer, value) => writer.int64(value),
+  smallint: (writer, value) => writer.int16(exact(value)),
+  integer: (writer, value) => writer.int32(exact(value)),
+  bigint: (writer, value) => writer.int64(exact(value)),
   boolean: (writer, value) => writer.int8(value ? 1 : 0),
   // In microseconds.
-  timestamptz: (writer, value) => writer.int64((value.getTime() - year2000) * 1000),
+  timestamptz: (writer, value) => writer.int64(exact((value.getTime() - year2000) * 1000)),
+}
+
+function exact(value: number): number {
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is no whole number, or more than can be told exactly`)
+  return value
 }
 
 const year2000 = Date.UTC(2000, 0)
@@ -86,10 +92,14 @@ function writeTexts(writer: Writer, values: readonly string[]): void {
   for (const value of values) writeValue(writer, 'text', value)
 }
 
-/** Kept for the next: what is given up at once makes V8 mark its heap, however little is in use. */
+/**
+ * One for all, because rows are written and sent in one turn, in which nobody else writes. Kept, because bytes that are given up make V8 mark its
+ * heap, however little is in use.
+ */
 let place = Buffer.alloc(0)
-const leastBytes = 64 * 1024
 const mostKept = 10 * 1024 * 1024
+/** For what is written behind something large. */
+const spareBytes = 64 * 1024
 
 class Writer {
   #place = place
@@ -115,9 +125,7 @@ class Writer {
     this.#at = this.#place.writeInt32BE(value, this.#at)
   }
 
-  /** Of what a number holds exactly. */
   int64(value: number): void {
-    if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is no integer that is exact`)
     this.#makeRoom(8)
     this.#at = this.#place.writeBigInt64BE(BigInt(value), this.#at)
   }
@@ -128,10 +136,18 @@ class Writer {
     this.#at += value.length
   }
 
-  text(value: string, encoding: 'utf8' | 'hex' = 'utf8'): void {
+  text(value: string): void {
     // No letter has more than three bytes for each of its units.
     this.#makeRoom(3 * value.length)
-    this.#at += this.#place.write(value, this.#at, encoding)
+    this.#at += this.#place.write(value, this.#at)
+  }
+
+  /** One that is too short would read to PostgreSQL, and from its answer to us, like a connection that broke off. */
+  uuid(value: string): void {
+    this.#makeRoom(value.length)
+    const written = this.#place.write(value.replaceAll('-', ''), this.#at, 'hex')
+    if (written !== 16) throw new RangeError(`"${value}" is no UUID`)
+    this.#at += written
   }
 
   /** Leaves room for how many bytes are written from here up to `end`. */
@@ -146,7 +162,7 @@ class Writer {
 
   #makeRoom(bytes: number): void {
     if (this.#at + bytes <= this.#place.length) return
-    const larger = Buffer.allocUnsafeSlow(Math.max(leastBytes, 2 * this.#place.length, this.#at + bytes))
+    const larger = Buffer.allocUnsafeSlow(Math.max(Math.min(2 * this.#place.length, mostKept), this.#at + bytes + spareBytes))
     this.#place.copy(larger, 0, 0, this.#at)
     this.#place = larger
   }

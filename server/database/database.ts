@@ -190,7 +190,7 @@ const queryableOver = (ask: AskFor): Queryable => ({
   first: async <Row>(strings: TemplateStringsArray, ...values: unknown[]) =>
     ((await ask(toStatement(strings, values))).rows[0] ?? null) as Row | null,
   run: async (strings, ...values) => (await ask(toStatement(strings, values))).rowCount ?? 0,
-  copy: async (target, rows) => (await ask({ text: target.text, rows: () => writeRows(target, rows) })).rowCount ?? 0,
+  copy: async (target, rows) => (await ask({ text: target.text, writeRows: () => writeRows(target, rows) })).rowCount ?? 0,
 })
 
 const lostCodes = new Set([

@@ -131,6 +131,8 @@ class SpoolWork implements Taker {
 
   take(messages: SpooledMessage[]): void {
     for (const message of messages) {
+      // Its commit took longer than its claim lasts, and it was claimed once more meanwhile.
+      if (this.#inHand.has(message.id)) continue
       const place = this.#places.take(message.raw.length, null)
       if (place) message.raw.copy(place)
       const raw = place?.subarray(0, message.raw.length) ?? Buffer.from(message.raw)

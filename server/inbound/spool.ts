@@ -114,10 +114,10 @@ const spool = copyTarget('inbound_spool', {
   peer: 'jsonb',
   envelope_from: 'text',
   recipients: 'text[]',
-  raw: 'bytea',
   attempts: 'smallint',
   lease_owner: 'uuid',
   next_attempt_at: 'timestamptz',
+  raw: 'bytea',
 })
 
 const insertMessages = (database: Database, { messages, claim }: { messages: SpooledMessage[]; claim: OwnClaim | null }) =>

@@ -45,7 +45,7 @@ export function findCandidates(document: Document): Candidate[] {
   return candidates
 }
 
-/** Where such a word may be: at a digit, or at a capital that no small letter follows. */
+/** Where such a word may be: at a digit, or at a capital that no small letter follows. As two alternatives it takes a quarter longer. */
 const mayBeToken = /[\dA-Z](?:(?![a-z])|(?<=\d))/g
 
 /**
