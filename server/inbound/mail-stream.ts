@@ -5,10 +5,10 @@ import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 
 /**
- * smtp-server with two things done otherwise, for each message. The bytes come as events of something lighter than a stream: V8 takes a function that is written
- * behind `something.property =` for a method, and makes it old from the start, so that it keeps all it refers to until the whole heap is marked; each stream of
- * Node has such a function, and smtp-server puts another one on its parser, with the message in reach. And the final dot is looked for by `indexOf`, not byte by
- * byte. A test holds it to the original.
+ * smtp-server with three things done otherwise. Answers to many peers leave together. The bytes of a message come as events of something lighter than a stream:
+ * V8 takes a function that is written behind `something.property =` for a method, and makes it old from the start, so that it keeps all it refers to until the
+ * whole heap is marked; each stream of Node has such a function, and smtp-server puts another one on its parser, with the message in reach. And the final dot is
+ * looked for by `indexOf`, not byte by byte. A test holds it to the original.
  */
 export class MailServer extends SMTPServer {
   override connect(socket: Socket, options: SMTPConnectionOptions): void {
@@ -21,6 +21,15 @@ export class MailServer extends SMTPServer {
 }
 
 class MailConnection extends SMTPConnection {
+  /** Before a handshake or a goodbye, all that was said before is on its way. */
+  override send(code: number, data: string | string[], context?: string | false): void {
+    const socket = this._socket
+    const goesOn = code === 250 || code === 354
+    if (goesOn) corkForThisTurn(socket)
+    super.send(code, data, context)
+    if (!goesOn) socket.uncork()
+  }
+
   override _createParser(): SMTPStream {
     const parser = new MailStream({ maxCommandLength: this._server.options.maxCommandLength })
     const onCommand: SMTPStream['oncommand'] = (command, callback) => this._onCommand(command, callback)
@@ -28,6 +37,22 @@ class MailConnection extends SMTPConnection {
     parser.on('error', (error) => this.send(421, `Error: ${error.message}`))
     return parser
   }
+}
+
+const corked: Socket[] = []
+
+/**
+ * What is said to many peers in one turn of the event loop leaves at its end. Each write rouses its reader, which takes the processor at once to
+ * say the next thing; here that was a fifteenth of what filing a message costs.
+ */
+function corkForThisTurn(socket: Socket): void {
+  if (socket.writableCorked > 0) return
+  socket.cork()
+  if (corked.push(socket) === 1) setImmediate(uncorkAll)
+}
+
+function uncorkAll(): void {
+  for (const socket of corked.splice(0)) socket.uncork()
 }
 
 const lineDot = Buffer.from('\n.')

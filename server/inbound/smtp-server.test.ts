@@ -56,6 +56,17 @@ test('over STARTTLS the trace and the peer say so, and what came before it count
   assert.match(row.raw.toString(), /with ESMTPS id/)
 })
 
+test('what is asked in one packet is answered whole and in order, before a handshake and before a goodbye', async () => {
+  const to = await server.addMailbox('packets')
+  const client = await greetedSmtp({ port })
+  client.write('EHLO client.test\r\nMAIL FROM:<ann@example.com>\r\nSTARTTLS\r\n')
+  for (const answer of [/^250-/, /^250 2\.1\.0 /, /^220 /]) assert.match(await client.reply(), answer)
+  await client.startTls()
+  client.write(`EHLO client.test\r\nMAIL FROM:<ann@example.com>\r\nRCPT TO:<${to}>\r\nRCPT TO:<nobody@posthaste.test>\r\nNOOP\r\nQUIT\r\n`)
+  for (const answer of [/^250-/, /^250 2\.1\.0 /, /^250 2\.1\.5 /, /^550 5\.1\.1 /, /^250 /, /^221 /])
+    assert.match(await client.reply(), answer)
+})
+
 test('nodemailer delivers over TLS, 8-bit and with an address beyond ASCII', async () => {
   const to = await server.addMailbox('grüße')
   const transport = createTransport({ host: '127.0.0.1', port, requireTLS: true, tls: { rejectUnauthorized: false } })
