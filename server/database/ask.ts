@@ -61,12 +61,10 @@ const QueryInside = Query as unknown as new (question: QueryConfig, settle: Sett
  * one of the rows, passes over the rest of them; a test holds it to that.
  */
 class CopyQuery extends QueryInside {
-  readonly #text: string
   readonly #writeRows: () => Buffer
 
   constructor(text: string, settle: Settle, writeRows: () => Buffer) {
     super({ text }, settle)
-    this.#text = text
     this.#writeRows = writeRows
   }
 
@@ -76,7 +74,7 @@ class CopyQuery extends QueryInside {
     const { stream } = connection
     try {
       stream.cork()
-      connection.query(this.#text)
+      super.submit(connection)
       ;(connection as Copying).sendCopyFromChunk(bytes)
       ;(connection as Copying).endCopyFrom()
       stream.uncork()

@@ -71,7 +71,7 @@ const storedForm = ({ mail: { message, parsed }, raw_key }: FiledMail): PackedMa
 function rowOf(filed: FiledMail, now: Date) {
   const { id, mail, mailbox, recipient, contact_id, thread_id, position, raw_key, original, results } = filed
   const { message, parsed, verdicts } = mail
-  const { text_in_raw, ...stored } = storedForm(filed)
+  const stored = storedForm(filed)
   const to = parseAddress(recipient)
   return {
     project_id: mailbox.project_id,
@@ -87,8 +87,8 @@ function rowOf(filed: FiledMail, now: Date) {
     reply_to: parsed.reply_to?.address ?? null,
     subject: parsed.subject,
     ...bodyBytesOf(stored),
-    raw_text_at: text_in_raw?.at ?? null,
-    raw_text_bytes: text_in_raw?.bytes ?? null,
+    raw_text_at: stored.text_in_raw?.at ?? null,
+    raw_text_bytes: stored.text_in_raw?.bytes ?? null,
     message_id: parsed.message_id,
     in_reply_to: parsed.in_reply_to,
     reference_ids: parsed.references,

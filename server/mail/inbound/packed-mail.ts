@@ -19,8 +19,6 @@ export interface PackedMail extends Omit<ParsedMail, 'text' | 'html' | 'extracte
   body_bytes: { [Body in keyof Bodies]: number | null }
   /** In JSON: few ask for them. */
   headers: string
-  /** How many letters `extracted_text` has. */
-  new_letters: number
 }
 
 const encoder = new TextEncoder()
@@ -32,7 +30,7 @@ export function packMail({ text, html, extracted_text, headers, ...rest }: Parse
   const news = extracted_text === text?.trim() ? null : extracted_text
   const body_bytes = { text_body: bytesOf(packed), html_body: bytesOf(html), extracted_text: bytesOf(news) }
   const bodies = written([packed, html, news], sizeOf(body_bytes))
-  return { ...rest, bodies, body_bytes, headers: JSON.stringify(headers), new_letters: extracted_text?.length ?? 0 }
+  return { ...rest, bodies, body_bytes, headers: JSON.stringify(headers) }
 }
 
 function written(texts: (string | null)[], bytes: number): PackedMail['bodies'] {
@@ -69,7 +67,7 @@ export function bodiesOf(packed: PackedMail, raw: Buffer): Bodies {
 }
 
 /** Each as it goes into the database. */
-export function bodyBytesOf({ bodies, body_bytes }: Pick<PackedMail, 'bodies' | 'body_bytes'>) {
+export function bodyBytesOf({ bodies, body_bytes }: PackedMail) {
   let at = 0
   const next = (bytes: number | null): Uint8Array | null => {
     if (bytes === null) return null
