@@ -96,6 +96,19 @@ test('ordinary sentences are not taken for marks', () => {
     assert.deepEqual(splitQuoted(text), { text, quoted: '', signature: '' }, text)
 })
 
+test('what is all new is not taken apart, and is what it would be when put together again', () => {
+  // With a colon somewhere, it goes the long way.
+  const theLongWay = (body: string) => splitQuoted(`PS: x\n${body}`).text.slice('PS: x\n'.length).trim()
+  for (const body of [
+    ...['', ' ', 'Yes.', 'Yes.\n\nBob', '\n\nYes.\n', 'No\n\n\n7 of 9', 'Ünder\nLine'],
+    ...['Yes. \nNo.', 'Yes.\n No.', 'Yes.\u00a0\nNo.', 'Yes.\u3000\nNo.', 'Yes.\rNo.', 'Yes.\t\n\t\nNo.', 'Yes.\v\nNo. '],
+  ])
+    assert.deepEqual(splitQuoted(body), { text: theLongWay(body), quoted: '', signature: '' }, JSON.stringify(body))
+  for (const mark of ['> quoted', '  > quoted', '＞ quoted', '| quoted'])
+    assert.deepEqual(splitQuoted(`Yes.\n${mark}`), { text: 'Yes.', quoted: mark.trim(), signature: '' })
+  assert.equal(splitQuoted('x\n'.repeat(6000)).text.split('\n').length, 5000, 'no more lines than of any other mail')
+})
+
 test('nothing at all, and too much, come back in peace', () => {
   assert.deepEqual(splitQuoted(''), { text: '', quoted: '', signature: '' })
   assert.equal(splitQuoted(`> ${original}`).text, '')

@@ -20,6 +20,7 @@ const maxAttributionLines = 3
  */
 export function splitQuoted(reply: string): SplitReply {
   const start = reply.slice(0, maxLetters)
+  if (isAllNew(start)) return { text: start.trim(), quoted: '', signature: '' }
   const lines = (start.includes('\r') ? start.replace(/\r\n?/g, '\n') : start).split('\n', maxLines).map((line) => line.trimEnd())
   const fresh: string[] = []
   const quoted: string[] = []
@@ -37,7 +38,26 @@ export function splitQuoted(reply: string): SplitReply {
   return { text, quoted: quoted.join('\n').trim(), signature }
 }
 
-const isQuotedLine = (line: string) => /^\s{0,3}(?:>|＞|\|(?=\s|>))/.test(line)
+/** What no line begins with that quotes, divides or signs: such a line counts only if it has a colon. */
+const plainBeginnings = new Set([...'\n0123456789BCFHJKLNPQRUWXYZbcfhjklnpqruwxyz!"#$%&\'()+,./;<?@'].map((letter) => letter.charCodeAt(0)))
+
+const beginsPlainly = (text: string, at = 0): boolean => plainBeginnings.has(text.charCodeAt(at))
+
+/** Nothing to divide, nor to tidy: a short mail is often so, and is not taken apart to be put together again. */
+function isAllNew(text: string): boolean {
+  if (text.includes(':') || text.includes('：') || text.includes('\r')) return false
+  let lines = 1
+  for (let end = text.indexOf('\n'), start = 0; ; start = end + 1, end = text.indexOf('\n', start), lines++) {
+    if (!beginsPlainly(text, start)) return start === text.length
+    if (end < 0) return true
+    if (lines === maxLines || isBlank(text.charCodeAt(end - 1))) return false
+  }
+}
+
+/** Or may be: beyond ASCII there are many kinds. The end of an empty line is none. */
+const isBlank = (code: number): boolean => (code <= 0x20 && code !== 0x0a) || code > 0x7e
+
+const isQuotedLine = (line: string) => !beginsPlainly(line) && /^\s{0,3}(?:>|＞|\|(?=\s|>))/.test(line)
 
 /** How many lines announce a quotation here: 0 for none. */
 function attributionAt(lines: string[], start: number): number {
@@ -89,7 +109,8 @@ function isHeaderBlock(lines: string[], start: number): boolean {
 
 function splitSignature(lines: string[]): { text: string; signature: string } {
   const mark = lines.findIndex(
-    (line, index) => index > 0 && (/^--\s?$/.test(line) || (line.length < 120 && mobileSignature.test(line.trim()))),
+    (line, index) =>
+      index > 0 && !beginsPlainly(line) && (/^--\s?$/.test(line) || (line.length < 120 && mobileSignature.test(line.trim()))),
   )
   const first = mark < 0 && mobileSignature.test(lines[0]?.trim() ?? '') ? 0 : mark
   if (first < 0) return { text: lines.join('\n').trim(), signature: '' }

@@ -45,8 +45,8 @@ export function findCandidates(document: Document): Candidate[] {
   return candidates
 }
 
-/** Where such a word may be: at a digit, or at a capital that no small letter follows. As two alternatives it takes a quarter longer. */
-const mayBeToken = /[\dA-Z](?:(?![a-z])|(?<=\d))/g
+/** Up to the end of a word that has a digit in it, or a capital that no small letter follows. As two alternatives it takes a quarter longer. */
+const untilEnd = /[\dA-Z](?:(?![a-z])|(?<=\d))[\dA-Za-z]*/g
 
 /**
  * Words with a digit in them, and words in capitals. Most mail has few of either: a pattern passes over the rest without a call for each letter,
@@ -54,32 +54,24 @@ const mayBeToken = /[\dA-Z](?:(?![a-z])|(?<=\d))/g
  */
 function tokensIn(text: string): Token[] {
   const tokens: Token[] = []
-  mayBeToken.lastIndex = 0
-  while (mayBeToken.test(text)) {
-    const { start, end } = wordAround(text, mayBeToken.lastIndex - 1)
-    if (!isTooLong(text, start, end)) {
-      const word = text.slice(start, end)
-      if (!/[a-z]/.test(word) || /\d/.test(word)) tokens.push({ text: word, start, end })
-    }
-    mayBeToken.lastIndex = end
+  untilEnd.lastIndex = 0
+  while (untilEnd.test(text)) {
+    const end = untilEnd.lastIndex
+    if (isTooLong(text, end)) continue
+    let start = end - 1
+    while (isPlainLetter(text.charCodeAt(start - 1))) start--
+    const word = text.slice(start, end)
+    if (!/[a-z]/.test(word) || /\d/.test(word)) tokens.push({ text: word, start, end })
   }
   return tokens
 }
 
-const restOfWord = /[\dA-Za-z]+/y
-
-function wordAround(text: string, at: number): Pick<Token, 'start' | 'end'> {
-  let start = at
-  while (isPlainLetter(text.charCodeAt(start - 1))) start--
-  restOfWord.lastIndex = at
-  restOfWord.test(text)
-  const end = restOfWord.lastIndex
-  return { start, end }
+/** For a code, and for any part of one. What may be all digits is looked at whole, as it may belong to others, and so is what goes on behind a dash. */
+function isTooLong(text: string, end: number): boolean {
+  if (isDigit(text.charCodeAt(end - 1)) || text.charCodeAt(end) === dash) return false
+  for (let at = end - 1; at >= end - 1 - maxLength; at--) if (!isPlainLetter(text.charCodeAt(at))) return false
+  return true
 }
-
-/** For a code, and for any part of one: nobody looks at its letters. Digits are looked at, as they may belong to others, and so is what has a dash beside it. */
-const isTooLong = (text: string, start: number, end: number): boolean =>
-  end - start > maxLength && !isDigit(text.charCodeAt(start)) && text.charCodeAt(start - 1) !== dash && text.charCodeAt(end) !== dash
 
 const isPlainLetter = (code: number): boolean => code < 0x80 && isWordLetter(code)
 
