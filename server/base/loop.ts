@@ -16,8 +16,8 @@ interface LoopOptions {
   everyMs: number
   /** So long passes after a step at least, however often it is roused: what came meanwhile is done in one go. */
   pauseMs?: number
-  /** One step of the work. True means "there may be more": it goes on without rest. */
-  step(): Promise<boolean>
+  /** One step of the work. True means "there may be more": it goes on without rest. Told whether it was roused, for this step or one that it goes on from. */
+  step(isRoused: boolean): Promise<boolean>
 }
 
 /** Work that comes in its own time, until stopped. An error is logged and the work tried again: a loop never dies. */
@@ -37,9 +37,12 @@ export function startLoop({ name, log, on, everyMs, pauseMs = 0, step }: LoopOpt
     words: `the work "${name}" stands still`,
   })
   const run = async () => {
+    let isFollowed = false
     while (!stopped) {
+      const isRoused: boolean = roused || isFollowed
       roused = false
-      const more = await trouble.around(step, false)
+      const more: boolean = await trouble.around(() => step(isRoused), false)
+      isFollowed = more && isRoused
       if (pauseMs > 0 && !stopped) await pausing.for(pauseMs)
       // Roused while the step was running: what it was roused for may have come too late for that step.
       if (!more && !roused && !stopped) await resting.for(everyMs)

@@ -78,9 +78,10 @@ export const activityConsumer: Consumer = {
         : []
     })
     const known = await withList(tx, filed)
-    if (known.length === 0) return
+    if (known.length === 0) return false
     await insertItems(tx, [...Map.groupBy(known, keyOf).values()].flatMap(newestItems))
     await addCounts(tx, known)
+    return true
   },
 }
 

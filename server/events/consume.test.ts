@@ -24,7 +24,7 @@ async function openLog(t: { after(stop: () => Promise<void>): void }) {
   /** Batches until so many are heard. Open transactions of other databases on the server hold the log up, too: a test file beside us. */
   const catchUp = (consumer: ReturnType<typeof listener>, count: number) =>
     until(`${count} events are heard`, async () => {
-      while ((await consumeBatch(eventLog.database, consumer)) > 0) {}
+      while ((await consumeBatch(eventLog.database, consumer)).events > 0) {}
       return consumer.heard.length >= count
     })
   const cursorOf = ({ name }: Consumer) =>
@@ -116,6 +116,7 @@ test('a handler that throws leaves the cursor and what it wrote, and is tried ag
     async handle(tx, rows) {
       for (const row of rows) await tx.run`insert into handled values (${String(row.data?.name)})`
       if (++failures < 3) throw new Error('not yet')
+      return true
     },
   }
   await enrol(database, consumer)
@@ -212,4 +213,43 @@ test('a process that was not roused finds out by itself within a second', async 
     values (${project_id}, gen_random_uuid(), 'contact_group.created', '{"name":"from afar"}', now())`
   await until('it is heard', () => consumer.heard.includes('from afar'), { withinMs: 1_500 })
   await stop()
+})
+
+test('what nobody is roused for and nobody cares about is looked at twice a second; what somebody cares about is followed at once', async (t) => {
+  const { database, project_id, start } = await openLog(t)
+  let looks = 0
+  const isOfInterest = { yes: false }
+  const consumer: Consumer = {
+    name: 'indifferent',
+    types: ['contact_group.created'],
+    handle: async () => {
+      looks++
+      return isOfInterest.yes
+    },
+  }
+  await start(consumer)
+  // As in `publishUnheard`, and as another process would write it: one event after the other, and no wake.
+  let isOver = false
+  const flow = async () => {
+    while (!isOver) {
+      await database.run`
+        insert into events (project_id, id, type, data, created_at)
+        values (${project_id}, gen_random_uuid(), 'contact_group.created', '{"name":"x"}', now())`
+      await sleep(5)
+    }
+  }
+  const flowing = flow()
+  const looksWithin = async (ms: number) => {
+    const before = looks
+    await sleep(ms)
+    return looks - before
+  }
+  await until('the first look', () => looks > 0)
+  const idle = await looksWithin(2_000)
+  isOfInterest.yes = true
+  const busy = await until('it is followed', async () => (await looksWithin(2_000)) > 8)
+  isOver = true
+  await flowing
+  assert.ok(idle <= 5, `${idle} looks in two seconds`)
+  assert.ok(busy)
 })

@@ -15,7 +15,8 @@ export interface Consumer {
   types: readonly EventType[]
   /** False for one that needs to know only what happened: the data of a bulk row can be a megabyte. */
   readsData?: false
-  handle(tx: Transaction, rows: EventRow[]): Promise<void>
+  /** Answers whether any of it concerned anybody. */
+  handle(tx: Transaction, rows: EventRow[]): Promise<boolean>
 }
 
 /** Rows a batch, and events in them: a bulk row alone can hold thousands. */
@@ -25,22 +26,28 @@ const pollMs = 500
 /** Under load every commit rouses the consumers, and each look is five statements. A reader who cannot wait so long asks for `catchUp`. */
 const pauseMs = 50
 
-/** One batch. Answers the number of rows it took: 0 means "caught up", or "another process is at it" unless told to wait for that. */
-export function consumeBatch(database: Database, consumer: Consumer, { waits = false } = {}): Promise<number> {
+interface Batch {
+  /** None means "caught up", or "another process is at it" unless told to wait for that. */
+  events: number
+  isOfInterest: boolean
+}
+const nothingTaken: Batch = { events: 0, isOfInterest: false }
+
+export function consumeBatch(database: Database, consumer: Consumer, { waits = false } = {}): Promise<Batch> {
   return database.transaction(async (tx) => {
     if (waits) await tx.run`set local lock_timeout = '1s'`
     const cursor = await tx.first<{ transaction_id: string; position: number }>`
       select transaction_id::text, position from event_consumers where name = ${consumer.name} for update ${waits ? nothing : sql`skip locked`}`
-    if (!cursor) return 0
+    if (!cursor) return nothingTaken
     const rows = await readAfter(tx, cursor, consumer.readsData === false ? [] : consumer.types)
     const last = rows.at(-1)
-    if (!last) return 0
+    if (!last) return nothingTaken
     const wanted = rows.filter((row) => consumer.types.includes(row.type))
-    if (wanted.length > 0) await consumer.handle(tx, wanted)
+    const isOfInterest = wanted.length > 0 && (await consumer.handle(tx, wanted))
     await tx.run`
       update event_consumers set transaction_id = ${last.transaction_id}::xid8, position = ${last.position}, updated_at = now()
       where name = ${consumer.name}`
-    return rows.length
+    return { events: rows.reduce((sum, { item_count }) => sum + item_count, 0), isOfInterest }
   })
 }
 
@@ -69,7 +76,7 @@ export function catchUp(database: Database, consumer: Consumer): Promise<void> {
 async function consumeUntilEmpty(database: Database, consumer: Consumer): Promise<void> {
   const end = performance.now() + catchUpMs
   try {
-    while (performance.now() < end && (await consumeBatch(database, consumer, { waits: true })) > 0);
+    while (performance.now() < end && (await consumeBatch(database, consumer, { waits: true })).events > 0);
   } catch (error) {
     // Another process has much to do: the reader sees what there is so far.
     if ((error as { code?: string }).code !== lockTimeout) throw error
@@ -108,7 +115,11 @@ export async function startConsumers(database: Database, log: Log, consumers: Co
       on: 'events',
       everyMs: pollMs,
       pauseMs,
-      step: async () => (await consumeBatch(database, consumer)) > 0,
+      step: async (isRoused) => {
+        const { events, isOfInterest } = await consumeBatch(database, consumer)
+        // What follows on events that nobody was roused for, and that concern nobody, can wait for the next look, unless there is a great deal of it.
+        return events > 0 && (isRoused || isOfInterest || events >= maxRows)
+      },
     }),
   )
 }

@@ -5,7 +5,7 @@ import { formatId, newId } from '../base/ids.ts'
 import { onWake } from '../base/wake.ts'
 import type { EventData } from './catalogue.ts'
 import { type EventRow, eventsOf, type PublishedEvent } from './expand-events.ts'
-import { type NewEvent, publish, publishBulk, publishTogether } from './publish.ts'
+import { type NewEvent, publish, publishBulk, publishUnheard } from './publish.ts'
 
 const { database, project_id, openTransaction, close } = await openEventLog()
 test.after(close)
@@ -77,7 +77,7 @@ test('a bulk of many is one row, and a bulk of none is none', async () => {
   )
 })
 
-test('those of one project and type go together, a hundred to a row, and each is told as if it were alone', async () => {
+test('of what nobody listens for, that of one project and type goes together, a hundred to a row, and each is told as if it were alone', async () => {
   const [many, one] = [newId<'prj'>(), newId<'prj'>()]
   const event = (project: typeof many, name: string): NewEvent => {
     const id = newId<'grp'>()
@@ -86,7 +86,11 @@ test('those of one project and type go together, a hundred to a row, and each is
   }
   // A word that looks like a place in a template is a word.
   const names = Array.from({ length: 150 }, (_, index) => `$${index}`)
-  await database.transaction((tx) => publishTogether(tx, [event(one, 'alone'), ...names.map((name) => event(many, name))]))
+  let wakes = 0
+  const off = onWake('events', () => wakes++)
+  await database.transaction((tx) => publishUnheard(tx, [event(one, 'alone'), ...names.map((name) => event(many, name))]))
+  assert.equal(wakes, 0, 'nobody is roused')
+  off()
   const rowsOf = (project: string) => database.many<EventRow>`select * from events where project_id = ${project} order by position`
   const rows = await rowsOf(many)
   assert.deepEqual(

@@ -17,7 +17,7 @@ export async function publish<Type extends EventType>(
   await tx.run`
     insert into events (project_id, id, type, data, created_at)
     values (${project_id}, ${newId<'evt'>()}, ${type}, ${JSON.stringify(wire)}, ${tx.now})`
-  tx.afterCommit(() => wake('events'))
+  rouseConsumers(tx)
 }
 
 export type NewEvent = { [Type in EventType]: { project_id: ProjectId; type: Type; data: EventData<Type> } }[EventType]
@@ -25,11 +25,16 @@ export type NewEvent = { [Type in EventType]: { project_id: ProjectId; type: Typ
 /** Several of whatever types, in this order, in one statement. */
 export async function publishEach(tx: Transaction, events: NewEvent[]): Promise<void> {
   if (events.length === 0) return
-  await tx.run`
+  await insertEach(tx, events)
+  rouseConsumers(tx)
+}
+
+const insertEach = (tx: Transaction, events: NewEvent[]) => tx.run`
     with told as (
       select * from json_to_recordset(${JSON.stringify(events.map(eventRow))}) as event (project_id uuid, id uuid, type text, data jsonb, number integer)
-    ), ${publishing(tx)} select`
-}
+    ), ${inserting(tx)} select`
+
+const rouseConsumers = (tx: Transaction): void => tx.afterCommit(() => wake('events'))
 
 /** An event as statements take it that write several; `number` says where it stands among them. */
 export const eventRow = <Type extends EventType>({ type, data, ...event }: { type: Type; data: EventData<Type> }, number: number) => ({
@@ -42,10 +47,12 @@ export const eventRow = <Type extends EventType>({ type, data, ...event }: { typ
 
 /** For statements that change many things and tell of them: goes after a `told` with the columns of an event row. */
 export function publishing(tx: Transaction): Fragment {
-  tx.afterCommit(() => wake('events'))
-  return sql`published as (
-    insert into events (project_id, id, type, data, created_at) select project_id, id, type, data, ${tx.now} from told order by number)`
+  rouseConsumers(tx)
+  return inserting(tx)
 }
+
+const inserting = ({ now }: Transaction): Fragment => sql`published as (
+    insert into events (project_id, id, type, data, created_at) select project_id, id, type, data, ${now} from told order by number)`
 
 /**
  * Thousands of events of one type as one row: what they share is said once, in the form it has on the wire, with `$0`, `$1`, … where
@@ -87,9 +94,14 @@ const bulkEvents = copyTarget('events', {
 export async function publishBulks(tx: Transaction, bulks: BulkOfType[]): Promise<void> {
   const some = bulks.filter(({ bulk }) => bulk.rows.length > 0)
   if (some.length === 0) return
-  await tx.copy(
+  await insertBulks(tx, some)
+  rouseConsumers(tx)
+}
+
+const insertBulks = (tx: Transaction, bulks: BulkOfType[]) =>
+  tx.copy(
     bulkEvents,
-    some.map(({ project_id, type, bulk }) => ({
+    bulks.map(({ project_id, type, bulk }) => ({
       project_id,
       id: newId<'evt'>(),
       type,
@@ -98,21 +110,22 @@ export async function publishBulks(tx: Transaction, bulks: BulkOfType[]): Promis
       created_at: tx.now,
     })),
   )
-  tx.afterCommit(() => wake('events'))
-}
 
 const mostTogether = 100
 
-/** Those of one project and type as one row, where several come at once: of rows of their own, PostgreSQL would have many times the work. Types keep no order among them. */
-export async function publishTogether(tx: Transaction, events: NewEvent[]): Promise<void> {
+/**
+ * What nobody listens for now, in few rows: of rows of their own, PostgreSQL would have many times the work. Types keep no order among them. Nobody is roused
+ * for it, since each look of a consumer is five statements; they come to it in their own time, as does who has only just begun to listen.
+ */
+export async function publishUnheard(tx: Transaction, events: NewEvent[]): Promise<void> {
   const [single, bulks]: [NewEvent[], BulkOfType[]] = [[], []]
   for (const alike of Map.groupBy(events, ({ project_id, type }) => `${project_id} ${type}`).values()) {
     const [first] = alike as [NewEvent, ...NewEvent[]] // no group is empty
     if (alike.length === 1) single.push(first)
     else for (let at = 0; at < alike.length; at += mostTogether) bulks.push(togetherOf(first, alike.slice(at, at + mostTogether)))
   }
-  await publishEach(tx, single)
-  await publishBulks(tx, bulks)
+  if (single.length > 0) await insertEach(tx, single)
+  if (bulks.length > 0) await insertBulks(tx, bulks)
 }
 
 const togetherOf = ({ project_id, type }: NewEvent, alike: NewEvent[]): BulkOfType => ({

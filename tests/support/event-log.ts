@@ -50,13 +50,14 @@ export function listener(name: string, more: (names: string[]) => void | Promise
       const names = rows.flatMap((row) => eventsOf(row)).map((event) => String(event.data.name))
       await more(names)
       heard.push(...names)
+      return names.length > 0
     },
   }
 }
 
 /** Makes the consumer's cursor without starting its loop. */
 export async function enrol(database: Database, consumer: Consumer): Promise<void> {
-  for (const loop of await startConsumers(database, createLog('silent'), [{ ...consumer, handle: async () => {} }])) await loop.stop()
+  for (const loop of await startConsumers(database, createLog('silent'), [{ ...consumer, handle: async () => false }])) await loop.stop()
 }
 
 interface OpenTransaction {

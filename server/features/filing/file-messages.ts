@@ -3,7 +3,7 @@ import { type ContactId, type MailboxId, newId, type ProjectId } from '../../bas
 import { BlobStoreError } from '../../blobs/blob-store.ts'
 import type { Transaction } from '../../database/database.ts'
 import { whoWants } from '../../events/interests.ts'
-import { type NewEvent, publishEach, publishTogether } from '../../events/publish.ts'
+import { type NewEvent, publishEach, publishUnheard } from '../../events/publish.ts'
 import { parseAddress } from '../../mail/address.ts'
 import type { Services } from '../../operations/context.ts'
 import { applyCalendar } from '../calendar-events/index.ts'
@@ -123,7 +123,7 @@ async function publishMail(tx: Transaction, filed: FiledMail[], listening: ToFil
   const isHeard = (project_id: ProjectId) => listening.has(project_id)
   const events = filed.flatMap((mail) => mailEventsOf(mail, { isHeard: isHeard(mail.mailbox.project_id) }))
   const isTogether = ({ type, project_id }: NewEvent) => type === 'email.received' && !isHeard(project_id)
-  await publishTogether(tx, events.filter(isTogether))
+  await publishUnheard(tx, events.filter(isTogether))
   await publishEach(
     tx,
     events.filter((event) => !isTogether(event)),
@@ -157,13 +157,14 @@ async function meetWriters(tx: Transaction, destinations: Destination[]) {
     const isPerson = isByCorrespondent(mail) || writers.get(key)?.isPerson === true
     writers.set(key, { project_id: mailbox.project_id, email: email.value, name: nameOf(mail), isPerson })
   }
-  const people = [...writers.values()].filter(({ isPerson }) => isPerson)
-  const made = people.length > 0 ? await meetPeople(tx, people) : []
-  const known = await findContactsByAddress(
-    tx,
-    [...writers.values()].map(({ project_id, email }) => ({ project_id, email_key: email.key })),
-  )
-  const ids = new Map(known.map(({ project_id, email_key, id }) => [`${project_id} ${email_key}`, id]))
+  const keys = [...writers.values()].map(({ project_id, email }) => ({ project_id, email_key: email.key }))
+  const idsByKey = async () =>
+    new Map((await findContactsByAddress(tx, keys)).map(({ project_id, email_key, id }) => [`${project_id} ${email_key}`, id]))
+  const known = await idsByKey()
+  // Most have written before.
+  const strangers = [...writers].flatMap(([key, writer]) => (writer.isPerson && !known.has(key) ? [writer] : []))
+  const made = strangers.length > 0 ? await meetPeople(tx, strangers) : []
+  const ids = strangers.length > 0 ? await idsByKey() : known
   const contactOf = ({ mail, mailbox }: Destination): ContactId | null => {
     const email = parseAddress(writerOf(mail))
     return email.ok ? (ids.get(`${mailbox.project_id} ${email.value.key}`) ?? null) : null

@@ -250,7 +250,7 @@ test('what the feeds have read of them but not filed yet is erased, too', async 
       async handle(tx, rows) {
         read.resolve()
         await filing.promise
-        await activityConsumer.handle(tx, rows)
+        return activityConsumer.handle(tx, rows)
       },
     },
   ])

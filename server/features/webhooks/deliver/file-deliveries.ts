@@ -20,7 +20,7 @@ export const createDeliveryFiler = (onFiled: (count: number) => void = () => {})
   readsData: false,
   async handle(tx, rows) {
     const told = await findTold(tx, rows)
-    if (told.length === 0) return
+    if (told.length === 0) return false
     const { now, later } = divide(told, await findProjectsBehind(tx, [...new Set(told.map(({ home }) => home))]))
     await fileDeliveries(tx, now.map(wholeOf))
     await putAside(tx, later.map(massOf))
@@ -29,6 +29,7 @@ export const createDeliveryFiler = (onFiled: (count: number) => void = () => {})
       wake('webhooks')
       if (later.length > 0) wake('webhook-masses')
     })
+    return true
   },
 })
 
