@@ -16,7 +16,7 @@ interface LoopOptions {
   everyMs: number
   /** So long passes after a step at least, however often it is roused: what came meanwhile is done in one go. */
   pauseMs?: number
-  /** One step of the work. True means "there may be more": it goes on without rest. Told whether it was roused, for this step or one that it goes on from. */
+  /** One step of the work, which is told whether anybody roused the loop in the last `everyMs`. True means "there may be more": it goes on without rest. */
   step(isRoused: boolean): Promise<boolean>
 }
 
@@ -24,10 +24,12 @@ interface LoopOptions {
 export function startLoop({ name, log, on, everyMs, pauseMs = 0, step }: LoopOptions): Loop {
   let stopped = false
   let roused = false
+  let rousedAt = Number.NEGATIVE_INFINITY
   const resting = new Rest()
   const pausing = new Rest()
   const rouse = () => {
     roused = true
+    rousedAt = performance.now()
     resting.end()
   }
   const offWake = on ? onWake(on, rouse) : () => {}
@@ -37,12 +39,9 @@ export function startLoop({ name, log, on, everyMs, pauseMs = 0, step }: LoopOpt
     words: `the work "${name}" stands still`,
   })
   const run = async () => {
-    let isFollowed = false
     while (!stopped) {
-      const isRoused: boolean = roused || isFollowed
       roused = false
-      const more: boolean = await trouble.around(() => step(isRoused), false)
-      isFollowed = more && isRoused
+      const more = await trouble.around(() => step(performance.now() - rousedAt < everyMs), false)
       if (pauseMs > 0 && !stopped) await pausing.for(pauseMs)
       // Roused while the step was running: what it was roused for may have come too late for that step.
       if (!more && !roused && !stopped) await resting.for(everyMs)

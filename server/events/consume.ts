@@ -23,15 +23,18 @@ export interface Consumer {
 const maxRows = 500
 const maxEvents = 5_000
 const pollMs = 500
-/** Under load every commit rouses the consumers, and each look is five statements. A reader who cannot wait so long asks for `catchUp`. */
+/** Under load many commits rouse the consumers, and each look is five statements. A reader who cannot wait so long asks for `catchUp`. */
 const pauseMs = 50
 
 interface Batch {
   /** None means "caught up", or "another process is at it" unless told to wait for that. */
-  events: number
+  rows: number
+  /** There was no room for more. */
+  isFull: boolean
+  /** Some of it concerned somebody. */
   isOfInterest: boolean
 }
-const nothingTaken: Batch = { events: 0, isOfInterest: false }
+const nothingTaken: Batch = { rows: 0, isFull: false, isOfInterest: false }
 
 export function consumeBatch(database: Database, consumer: Consumer, { waits = false } = {}): Promise<Batch> {
   return database.transaction(async (tx) => {
@@ -47,7 +50,8 @@ export function consumeBatch(database: Database, consumer: Consumer, { waits = f
     await tx.run`
       update event_consumers set transaction_id = ${last.transaction_id}::xid8, position = ${last.position}, updated_at = now()
       where name = ${consumer.name}`
-    return { events: rows.reduce((sum, { item_count }) => sum + item_count, 0), isOfInterest }
+    const events = rows.reduce((sum, { item_count }) => sum + item_count, 0)
+    return { rows: rows.length, isFull: rows.length === maxRows || events >= maxEvents, isOfInterest }
   })
 }
 
@@ -76,7 +80,7 @@ export function catchUp(database: Database, consumer: Consumer): Promise<void> {
 async function consumeUntilEmpty(database: Database, consumer: Consumer): Promise<void> {
   const end = performance.now() + catchUpMs
   try {
-    while (performance.now() < end && (await consumeBatch(database, consumer, { waits: true })).events > 0);
+    while (performance.now() < end && (await consumeBatch(database, consumer, { waits: true })).rows > 0);
   } catch (error) {
     // Another process has much to do: the reader sees what there is so far.
     if ((error as { code?: string }).code !== lockTimeout) throw error
@@ -116,9 +120,9 @@ export async function startConsumers(database: Database, log: Log, consumers: Co
       everyMs: pollMs,
       pauseMs,
       step: async (isRoused) => {
-        const { events, isOfInterest } = await consumeBatch(database, consumer)
-        // What follows on events that nobody was roused for, and that concern nobody, can wait for the next look, unless there is a great deal of it.
-        return events > 0 && (isRoused || isOfInterest || events >= maxRows)
+        const { rows, isFull, isOfInterest } = await consumeBatch(database, consumer)
+        // What nobody is roused for and concerns nobody is mostly followed by more of its kind, and that can wait for the next look.
+        return rows > 0 && (isRoused || isOfInterest || isFull)
       },
     }),
   )

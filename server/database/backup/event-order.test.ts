@@ -86,11 +86,14 @@ test('after a restore each consumer goes on where it was: nothing twice, nothing
     (name): Consumer => ({
       name,
       types: ['list.created'],
-      handle: async (_tx, events) => (seen[name]?.push(...events.map((event) => String(event.data?.word))) ?? 0) > 0,
+      handle: async (_tx, events) => {
+        seen[name]?.push(...events.map((event) => String(event.data?.word)))
+        return true
+      },
     }),
   )
   const consumeAll = async () => {
-    for (const consumer of consumers) while ((await consumeBatch(database, consumer)).events > 0);
+    for (const consumer of consumers) while ((await consumeBatch(database, consumer)).rows > 0);
   }
   await consumeAll()
   assert.deepEqual(seen, {

@@ -26,7 +26,7 @@ for (const { name } of [filer, activityConsumer])
 /** Open transactions of other databases on the server hold the log up, too: a test file beside us. */
 const consume = (consumer: typeof filer) =>
   until('the outbox is read', async () => {
-    while ((await consumeBatch(database, consumer, { waits: true })).events > 0);
+    while ((await consumeBatch(database, consumer, { waits: true })).rows > 0);
     const behind = await database.first`
       select 1 from events e, event_consumers c where c.name = ${consumer.name} and (e.transaction_id, e.position) > (c.transaction_id, c.position)`
     return behind === null

@@ -21,6 +21,6 @@ export { findContact, lockContact, lockContactByEmail } from './contact-queries.
 export { enrichContact, type KnownOfContact, meetByForm, nameContact, renameContact } from './enrich-contact.ts'
 export { type FormerAddress, formerAddresses, formerAddressesToShow, keepFormerAddress, takeFormerAddresses } from './former-addresses.ts'
 export { meetAgent } from './meet-agent.ts'
-export { findContactsByAddress, type Heard, type Met, meetPeople, noteWriting } from './meet-people.ts'
+export { type Heard, holdContactsByAddress, type Met, meetPeople, noteWriting } from './meet-people.ts'
 export { nameContacts } from './name-contacts.ts'
 export { repairContacts } from './repair-contacts.ts'

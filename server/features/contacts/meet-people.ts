@@ -1,5 +1,5 @@
 import { type ContactId, newId, type ProjectId } from '../../base/ids.ts'
-import type { Queryable, Transaction } from '../../database/database.ts'
+import type { Transaction } from '../../database/database.ts'
 import type { ContactRow } from './contact.ts'
 import { countedContacts } from './contact-counter.ts'
 import { contactColumns } from './contact-queries.ts'
@@ -34,10 +34,14 @@ export function meetPeople(tx: Transaction, people: Met[]): Promise<ContactRow[]
 
 type AddressKey = Pick<Met, 'project_id'> & { email_key: string }
 
-/** By either half of the key, which an index answers whatever is known of the table: a stranger's pair may come along, and does no harm. */
-export const findContactsByAddress = (db: Queryable, keys: AddressKey[]) => db.many<AddressKey & { id: ContactId }>`
+/**
+ * By either half of the key, which an index answers whatever is known of the table: a stranger's pair may come along, and does no harm. Who is being erased
+ * meanwhile is waited for and not there any more; who is found is erased after this, with what is written to them here.
+ */
+export const holdContactsByAddress = (tx: Transaction, keys: AddressKey[]) => tx.many<AddressKey & { id: ContactId }>`
   select project_id, id, email_key from contacts
-  where project_id = any(${[...new Set(keys.map(({ project_id }) => project_id))]}::uuid[]) and email_key = any(${keys.map(({ email_key }) => email_key)}::text[])`
+  where project_id = any(${[...new Set(keys.map(({ project_id }) => project_id))]}::uuid[]) and email_key = any(${keys.map(({ email_key }) => email_key)}::text[])
+  order by project_id, email_key for key share`
 
 export interface Heard {
   project_id: ProjectId

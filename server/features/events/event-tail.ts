@@ -34,7 +34,7 @@ export interface QueueLimits {
 const usualLimits: QueueLimits = { events: 5_000, bytes: 1024 * 1024 }
 
 const pollMs = 500
-/** Under load every commit rouses the tail. */
+/** Under load many commits rouse the tail. */
 const pauseMs = 50
 const renewEveryMs = 60_000
 /** A process that dies leaves what its streams wanted for this long. */

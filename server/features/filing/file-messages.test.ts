@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { accept, type EmailSeen, emailsIn, fileMail, newMailbox, verdictsOf, waitingMail } from '../../../tests/support/inbound.ts'
 import { startApp } from '../../../tests/support/posthaste.ts'
 import type { TestProject } from '../../../tests/support/project.ts'
+import { until } from '../../../tests/support/until.ts'
 import { formatId, newId } from '../../base/ids.ts'
 import { openDatabase } from '../../database/database.ts'
 import { readRawMail } from '../raw-mail/index.ts'
@@ -168,6 +169,34 @@ test('the same message again changes nothing, not even at the same moment', asyn
   await fileMessages(app.services, [mail])
   assert.equal((await emailsIn(app, project)).length, 1)
   assert.deepEqual(await project.events(), ['contact.created', 'email.received'])
+})
+
+test('a writer who is being erased is waited for, and is a new contact then', async () => {
+  const { project, address } = await newMailbox(app)
+  await fileMail(app, { recipients: [address] })
+  const contacts = () => app.services.database.many<{ id: string }>`select id from contacts where project_id = ${project.id}`
+  const [former] = await contacts()
+  const [erased, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const erasing = app.services.database.transaction(async (tx) => {
+    await tx.run`delete from contacts where project_id = ${project.id}`
+    erased.resolve()
+    await ended.promise
+  })
+  await erased.promise
+  const filing = fileMail(app, { recipients: [address] })
+  await until('it waits', async () => {
+    const waiting = await app.services.database.many`
+      select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%from contacts%for key share%'`
+    return waiting.length > 0
+  })
+  ended.resolve()
+  await Promise.all([erasing, filing])
+  const [now, ...more] = await contacts()
+  assert.ok(now && now.id !== former?.id && more.length === 0)
+  assert.deepEqual(
+    (await emailsIn(app, project)).map(({ contact_id }) => contact_id),
+    [former?.id, now.id],
+  )
 })
 
 test('a batch is filed in its order, and a conversation within it stays together', async () => {

@@ -8,7 +8,7 @@ import { parseAddress } from '../../mail/address.ts'
 import type { Services } from '../../operations/context.ts'
 import { applyCalendar } from '../calendar-events/index.ts'
 import { contactEventData } from '../contacts/contact.ts'
-import { findContactsByAddress, type Heard, type Met, meetPeople, noteWriting } from '../contacts/index.ts'
+import { type Heard, holdContactsByAddress, type Met, meetPeople, noteWriting } from '../contacts/index.ts'
 import { type AddedMail, addMail } from '../mailboxes/index.ts'
 import { type Conversation, findConversations } from './conversation.ts'
 import { beginThreads, markReplied } from './conversation-queries.ts'
@@ -159,7 +159,7 @@ async function meetWriters(tx: Transaction, destinations: Destination[]) {
   }
   const keys = [...writers.values()].map(({ project_id, email }) => ({ project_id, email_key: email.key }))
   const idsByKey = async () =>
-    new Map((await findContactsByAddress(tx, keys)).map(({ project_id, email_key, id }) => [`${project_id} ${email_key}`, id]))
+    new Map((await holdContactsByAddress(tx, keys)).map(({ project_id, email_key, id }) => [`${project_id} ${email_key}`, id]))
   const known = await idsByKey()
   // Most have written before.
   const strangers = [...writers].flatMap(([key, writer]) => (writer.isPerson && !known.has(key) ? [writer] : []))

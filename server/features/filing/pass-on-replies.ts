@@ -6,7 +6,7 @@ import { publish } from '../../events/publish.ts'
 import type { OutgoingAttachment } from '../../mail/compose.ts'
 import { bodiesOf } from '../../mail/inbound/packed-mail.ts'
 import type { Services } from '../../operations/context.ts'
-import { findContactsByAddress } from '../contacts/index.ts'
+import { holdContactsByAddress } from '../contacts/index.ts'
 import { findWayBack, isMessageId, shortened, threadHeaders } from '../emails/index.ts'
 import type { Places } from './file-messages.ts'
 import { loopHeader } from './forward-mail.ts'
@@ -43,7 +43,7 @@ async function passOn(services: Pick<Services, 'config'>, tx: Transaction, { rep
   const names = outsideIds(mail.parsed, services.config.MAIL_DOMAIN)
   const place = { in_reply_to: names.at(-1) ?? null, reference_ids: shortened(names) }
   const answered = await findAnswered(tx, { project_id, mailbox_id, names })
-  const [contact] = await findContactsByAddress(tx, [{ project_id, email_key: to.outside_key }])
+  const [contact] = await holdContactsByAddress(tx, [{ project_id, email_key: to.outside_key }])
   const contact_id = contact?.id ?? null
   const { permission, return_host } = await mayPassOn(services, tx, reply)
   const outgoing = { ...answerOf(reply, place, carried.get(mail)?.parts ?? []), ...(return_host === undefined ? {} : { return_host }) }

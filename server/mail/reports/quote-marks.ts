@@ -48,3 +48,11 @@ export const mobileSignature = any(
   /^(?:verstuurd vanaf .{1,60}|verzonden (?:vanaf|met|via) .{1,60}|outlook voor .{1,20} downloaden)$/,
   /^(?:(?:my )?(?:iphone|ipad|android|スマートフォン).{0,20}から送信.{0,10}|(?:发自|發自|来自)我?的?\s?.{1,40})$/,
 )
+
+/**
+ * A line that begins with one of these neither quotes nor signs, nor divides unless it has a colon: no pattern above has to be tried on it. Who adds a
+ * signature or a mark there takes its first letter out here, in both cases.
+ */
+export const plainBeginnings: ReadonlySet<number> = new Set(
+  [...'\n0123456789BCFHJKLNPQRUWXYZbcfhjklnpqruwxyz!"#$%&\'()+,./;<?@'].map((letter) => letter.charCodeAt(0)),
+)

@@ -73,6 +73,19 @@ test('a signature is set apart', () => {
     'Inviato da iPhone',
     'Verstuurd vanaf mijn iPhone',
     'iPhoneから送信',
+    'My iPhoneから送信',
+    'ANDROIDから送信',
+    'androidから送信',
+    'Gesendet von Outlook',
+    'Diese Nachricht wurde von meinem Telefon aus gesendet',
+    'diese nachricht wurde von meinem Telefon aus gesendet',
+    'Télécharger Outlook pour iOS',
+    'télécharger Outlook pour iOS',
+    'Obtener Outlook para iOS',
+    'obter o Outlook para iOS',
+    'Ottieni Outlook per iOS',
+    'Outlook voor iOS downloaden',
+    'Verzonden met Outlook',
     '发自我的iPhone',
   ])
     assert.deepEqual(splitQuoted(`${answer}\n\n${line}`), { text: answer, quoted: '', signature: line }, line)
@@ -104,7 +117,15 @@ test('what is all new is not taken apart, and is what it would be when put toget
     ...['Yes. \nNo.', 'Yes.\n No.', 'Yes.\u00a0\nNo.', 'Yes.\u3000\nNo.', 'Yes.\rNo.', 'Yes.\t\n\t\nNo.', 'Yes.\v\nNo. '],
   ])
     assert.deepEqual(splitQuoted(body), { text: theLongWay(body), quoted: '', signature: '' }, JSON.stringify(body))
-  for (const mark of ['> quoted', '  > quoted', '＞ quoted', '| quoted'])
+  for (const mark of [
+    '> quoted',
+    '  > quoted',
+    '＞ quoted',
+    '| quoted',
+    '== Original Message ==',
+    '** Original Message **',
+    '__ Forwarded Message __',
+  ])
     assert.deepEqual(splitQuoted(`Yes.\n${mark}`), { text: 'Yes.', quoted: mark.trim(), signature: '' })
   assert.equal(splitQuoted('x\n'.repeat(6000)).text.split('\n').length, 5000, 'no more lines than of any other mail')
 })

@@ -1,4 +1,4 @@
-import { attributionLine, forwardMark, headerNames, mobileSignature, originalMark } from './quote-marks.ts'
+import { attributionLine, forwardMark, headerNames, mobileSignature, originalMark, plainBeginnings } from './quote-marks.ts'
 
 export interface SplitReply {
   /** What the sender wrote now. */
@@ -38,9 +38,6 @@ export function splitQuoted(reply: string): SplitReply {
   return { text, quoted: quoted.join('\n').trim(), signature }
 }
 
-/** What no line begins with that quotes, divides or signs: such a line counts only if it has a colon. */
-const plainBeginnings = new Set([...'\n0123456789BCFHJKLNPQRUWXYZbcfhjklnpqruwxyz!"#$%&\'()+,./;<?@'].map((letter) => letter.charCodeAt(0)))
-
 const beginsPlainly = (text: string, at = 0): boolean => plainBeginnings.has(text.charCodeAt(at))
 
 /** Nothing to divide, nor to tidy: a short mail is often so, and is not taken apart to be put together again. */
@@ -50,12 +47,12 @@ function isAllNew(text: string): boolean {
   for (let end = text.indexOf('\n'), start = 0; ; start = end + 1, end = text.indexOf('\n', start), lines++) {
     if (!beginsPlainly(text, start)) return start === text.length
     if (end < 0) return true
-    if (lines === maxLines || isBlank(text.charCodeAt(end - 1))) return false
+    if (lines === maxLines || mayBeBlank(text.charCodeAt(end - 1))) return false
   }
 }
 
-/** Or may be: beyond ASCII there are many kinds. The end of an empty line is none. */
-const isBlank = (code: number): boolean => (code <= 0x20 && code !== 0x0a) || code > 0x7e
+/** Beyond ASCII there are many kinds of blanks. The end of an empty line is none. */
+const mayBeBlank = (code: number): boolean => (code <= 0x20 && code !== 0x0a) || code > 0x7e
 
 const isQuotedLine = (line: string) => !beginsPlainly(line) && /^\s{0,3}(?:>|＞|\|(?=\s|>))/.test(line)
 

@@ -18,7 +18,7 @@ const filer = createDeliveryFiler()
 /** Open transactions of other databases on the server hold the log up, too: a test file beside us. */
 const consume = () =>
   until('the outbox is read', async () => {
-    while ((await consumeBatch(database, filer, { waits: true })).events > 0);
+    while ((await consumeBatch(database, filer, { waits: true })).rows > 0);
     const behind = await database.first`
       select 1 from events e, event_consumers c where c.name = ${filer.name} and (e.transaction_id, e.position) > (c.transaction_id, c.position)`
     return behind === null

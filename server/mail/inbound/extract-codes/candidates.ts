@@ -45,8 +45,8 @@ export function findCandidates(document: Document): Candidate[] {
   return candidates
 }
 
-/** Up to the end of a word that has a digit in it, or a capital that no small letter follows. As two alternatives it takes a quarter longer. */
-const untilEnd = /[\dA-Z](?:(?![a-z])|(?<=\d))[\dA-Za-z]*/g
+/** What is left of a word from its first digit on, or from a capital that no small letter follows. */
+const restOfToken = /[\dA-Z](?:(?![a-z])|(?<=\d))[\dA-Za-z]*/g
 
 /**
  * Words with a digit in them, and words in capitals. Most mail has few of either: a pattern passes over the rest without a call for each letter,
@@ -54,9 +54,9 @@ const untilEnd = /[\dA-Z](?:(?![a-z])|(?<=\d))[\dA-Za-z]*/g
  */
 function tokensIn(text: string): Token[] {
   const tokens: Token[] = []
-  untilEnd.lastIndex = 0
-  while (untilEnd.test(text)) {
-    const end = untilEnd.lastIndex
+  restOfToken.lastIndex = 0
+  while (restOfToken.test(text)) {
+    const end = restOfToken.lastIndex
     if (isTooLong(text, end)) continue
     let start = end - 1
     while (isPlainLetter(text.charCodeAt(start - 1))) start--
@@ -66,7 +66,10 @@ function tokensIn(text: string): Token[] {
   return tokens
 }
 
-/** For a code, and for any part of one. What may be all digits is looked at whole, as it may belong to others, and so is what goes on behind a dash. */
+/**
+ * For a code, and for any part of one. What ends in a digit may be all digits, and is kept as what stands beside others: "1234 12345678901 5678" has no code. So is what
+ * goes on behind a dash; before a dash nothing is a code that such a word follows (`isPartOfMore`).
+ */
 function isTooLong(text: string, end: number): boolean {
   if (isDigit(text.charCodeAt(end - 1)) || text.charCodeAt(end) === dash) return false
   for (let at = end - 1; at >= end - 1 - maxLength; at--) if (!isPlainLetter(text.charCodeAt(at))) return false
