@@ -138,7 +138,7 @@ test('with a pause, however often it is roused meanwhile, one step follows it; t
   await slow.stop()
 })
 
-test('a step is told whether anybody has roused the loop since it would have looked by itself', async () => {
+test('a step is told whether anybody has roused the loop in the time after which it looks by itself', async () => {
   const told: boolean[] = []
   const loop = startLoop({ name: 'test', log, on: 'messages', everyMs: 50, step: async (isRoused) => told.push(isRoused) < 0 })
   await until('it looked by itself', () => told.length >= 2)

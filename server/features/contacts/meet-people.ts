@@ -35,10 +35,17 @@ export function meetPeople(tx: Transaction, people: Met[]): Promise<ContactRow[]
 type AddressKey = Pick<Met, 'project_id'> & { email_key: string }
 
 /**
- * By either half of the key, which an index answers whatever is known of the table: a stranger's pair may come along, and does no harm. Who is being erased
- * meanwhile is waited for and not there any more; who is found is erased after this, with what is written to them here.
+ * Whose address it is, as far as they are contacts. Who is being erased is waited for and not there any more; who is found is erased after this transaction, with
+ * what it writes of them.
  */
-export const holdContactsByAddress = (tx: Transaction, keys: AddressKey[]) => tx.many<AddressKey & { id: ContactId }>`
+export async function holdContactsByAddress(tx: Transaction, keys: AddressKey[]): Promise<(key: AddressKey) => ContactId | null> {
+  const held = keys.length > 0 ? await holdContacts(tx, keys) : []
+  const ids = new Map(held.map(({ project_id, email_key, id }) => [`${project_id} ${email_key}`, id]))
+  return ({ project_id, email_key }) => ids.get(`${project_id} ${email_key}`) ?? null
+}
+
+/** By either half of the key, which an index answers whatever is known of the table: a stranger's pair may come along, is held, too, and does no harm. */
+const holdContacts = (tx: Transaction, keys: AddressKey[]) => tx.many<AddressKey & { id: ContactId }>`
   select project_id, id, email_key from contacts
   where project_id = any(${[...new Set(keys.map(({ project_id }) => project_id))]}::uuid[]) and email_key = any(${keys.map(({ email_key }) => email_key)}::text[])
   order by project_id, email_key for key share`

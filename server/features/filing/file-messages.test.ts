@@ -4,8 +4,9 @@ import { accept, type EmailSeen, emailsIn, fileMail, newMailbox, verdictsOf, wai
 import { startApp } from '../../../tests/support/posthaste.ts'
 import type { TestProject } from '../../../tests/support/project.ts'
 import { until } from '../../../tests/support/until.ts'
-import { formatId, newId } from '../../base/ids.ts'
+import { type ContactId, formatId, newId } from '../../base/ids.ts'
 import { openDatabase } from '../../database/database.ts'
+import { holdContactsByAddress } from '../contacts/index.ts'
 import { readRawMail } from '../raw-mail/index.ts'
 import { fileMessages } from './index.ts'
 
@@ -184,13 +185,12 @@ test('a writer who is being erased is waited for, and is a new contact then', as
   })
   await erased.promise
   const filing = fileMail(app, { recipients: [address] })
-  await until('it waits', async () => {
-    const waiting = await app.services.database.many`
-      select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%from contacts%for key share%'`
-    return waiting.length > 0
-  })
-  ended.resolve()
-  await Promise.all([erasing, filing])
+  try {
+    await untilWaiting('%from contacts%for key share%')
+  } finally {
+    ended.resolve()
+    await Promise.all([erasing, filing])
+  }
   const [now, ...more] = await contacts()
   assert.ok(now && now.id !== former?.id && more.length === 0)
   assert.deepEqual(
@@ -198,6 +198,36 @@ test('a writer who is being erased is waited for, and is a new contact then', as
     [former?.id, now.id],
   )
 })
+
+test('an erasure waits until mail by that person is filed, and then finds it', async () => {
+  const { project, address } = await newMailbox(app)
+  await fileMail(app, { recipients: [address] })
+  const contact = await app.services.database.first<{ id: ContactId; email_key: string }>`
+    select id, email_key from contacts where project_id = ${project.id}`
+  assert.ok(contact)
+  const [held, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const filing = app.services.database.transaction(async (tx) => {
+    await holdContactsByAddress(tx, [{ project_id: project.id, email_key: contact.email_key }])
+    held.resolve()
+    await ended.promise
+  })
+  await held.promise
+  const erasing = project.delete(`/contacts/${formatId('con', contact.id)}`)
+  try {
+    await untilWaiting('%contacts%for update%')
+  } finally {
+    ended.resolve()
+    await filing
+  }
+  assert.ok((await erasing).status < 300)
+})
+
+const untilWaiting = (query: string) =>
+  until('it waits', async () => {
+    const waiting = await app.services.database.many`
+      select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like ${query}`
+    return waiting.length > 0
+  })
 
 test('a batch is filed in its order, and a conversation within it stays together', async () => {
   const { project, address } = await newMailbox(app)

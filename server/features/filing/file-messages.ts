@@ -19,7 +19,7 @@ import { forwardMails } from './forward-mail.ts'
 import { bounded, type InboundMail, isByCorrespondent, isByPerson, writerOf } from './inbound-mail.ts'
 import { mailEventsOf } from './mail-events.ts'
 import { carryAttachments } from './outgoing-copy.ts'
-import { passOnReplies } from './pass-on-replies.ts'
+import { holdAnswered, passOnReplies } from './pass-on-replies.ts'
 import { placeRaw, type RawPlaces } from './raw-places.ts'
 import { type Routes, routeMails } from './route-mail.ts'
 import { tellOfRefused } from './tell-owner.ts'
@@ -47,8 +47,9 @@ export async function fileMessages(services: Needs, batch: InboundMail[]): Promi
     const isOpen = ({ mail }: { mail: InboundMail }) => open.has(mail.message.id)
     const due = { destinations: destinations.filter(isOpen), replies: replies.filter(isOpen) }
     const places = await drawPlaces(services, tx, due)
+    const answered = await holdAnswered(tx, due.replies)
     const filed = await file(services, tx, { destinations: due.destinations, place: places, raw, listening })
-    await passOnReplies(services, tx, { replies: due.replies, place: places, carried })
+    await passOnReplies(services, tx, { replies: due.replies, place: places, carried, answered })
     await tellOfRefused(services, tx, filed)
     // Last: a forward is booked, and everybody who sends waits for the month's row.
     await forwardMails(services, tx, { filed, carried })
@@ -157,17 +158,21 @@ async function meetWriters(tx: Transaction, destinations: Destination[]) {
     const isPerson = isByCorrespondent(mail) || writers.get(key)?.isPerson === true
     writers.set(key, { project_id: mailbox.project_id, email: email.value, name: nameOf(mail), isPerson })
   }
-  const keys = [...writers.values()].map(({ project_id, email }) => ({ project_id, email_key: email.key }))
-  const idsByKey = async () =>
-    new Map((await holdContactsByAddress(tx, keys)).map(({ project_id, email_key, id }) => [`${project_id} ${email_key}`, id]))
-  const known = await idsByKey()
+  const hold = () =>
+    holdContactsByAddress(
+      tx,
+      [...writers.values()].map(({ project_id, email }) => ({ project_id, email_key: email.key })),
+    )
+  const known = await hold()
   // Most have written before.
-  const strangers = [...writers].flatMap(([key, writer]) => (writer.isPerson && !known.has(key) ? [writer] : []))
+  const strangers = [...writers.values()].filter(
+    ({ isPerson, project_id, email }) => isPerson && known({ project_id, email_key: email.key }) === null,
+  )
   const made = strangers.length > 0 ? await meetPeople(tx, strangers) : []
-  const ids = strangers.length > 0 ? await idsByKey() : known
+  const idOf = strangers.length > 0 ? await hold() : known
   const contactOf = ({ mail, mailbox }: Destination): ContactId | null => {
     const email = parseAddress(writerOf(mail))
-    return email.ok ? (ids.get(`${mailbox.project_id} ${email.value.key}`) ?? null) : null
+    return email.ok ? idOf({ project_id: mailbox.project_id, email_key: email.value.key }) : null
   }
   const events = made.map(
     (contact): NewEvent => ({ project_id: contact.project_id, type: 'contact.created', data: contactEventData(contact) }),

@@ -1,4 +1,4 @@
-import { formatId, newId } from '../../base/ids.ts'
+import { type ContactId, formatId, newId } from '../../base/ids.ts'
 import { rawKey } from '../../blobs/blob-store.ts'
 import type { Transaction } from '../../database/database.ts'
 import { enqueueMessage } from '../../delivery/enqueue.ts'
@@ -19,32 +19,47 @@ interface Replies {
   replies: OwnersReply[]
   place: Places
   carried: Carried
+  answered: Answered
+}
+
+/** Whom a reply goes to, if they are a contact. */
+type Answered = (reply: OwnersReply) => ContactId | null
+
+/** Before anything is booked or counted: many wait for what holds those rows, and it must not wait itself. */
+export async function holdAnswered(tx: Transaction, replies: OwnersReply[]): Promise<Answered> {
+  const keyOf = ({ mailbox: { project_id }, to }: OwnersReply) => ({ project_id, email_key: to.outside_key })
+  const idOf = await holdContactsByAddress(tx, replies.map(keyOf))
+  return (reply) => idOf(keyOf(reply))
 }
 
 /** What owners answer goes out from their mailbox, as a new mail: of theirs it has the words alone. */
 export async function passOnReplies(
   services: Pick<Services, 'config'>,
   tx: Transaction,
-  { replies, place, carried }: Replies,
+  { replies, place, carried, answered }: Replies,
 ): Promise<void> {
-  for (const reply of replies) await passOn(services, tx, { reply, position: place(reply.mailbox.id), carried })
+  for (const reply of replies)
+    await passOn(services, tx, { reply, position: place(reply.mailbox.id), carried, contact_id: answered(reply) })
 }
 
 interface Passing {
   reply: OwnersReply
   position: number
   carried: Carried
+  contact_id: ContactId | null
 }
 
-async function passOn(services: Pick<Services, 'config'>, tx: Transaction, { reply, position, carried }: Passing): Promise<void> {
+async function passOn(
+  services: Pick<Services, 'config'>,
+  tx: Transaction,
+  { reply, position, carried, contact_id }: Passing,
+): Promise<void> {
   const { mailbox, to, mail } = reply
   const { project_id, id: mailbox_id } = mailbox
   const id = newId<'eml'>()
   const names = outsideIds(mail.parsed, services.config.MAIL_DOMAIN)
   const place = { in_reply_to: names.at(-1) ?? null, reference_ids: shortened(names) }
   const answered = await findAnswered(tx, { project_id, mailbox_id, names })
-  const [contact] = await holdContactsByAddress(tx, [{ project_id, email_key: to.outside_key }])
-  const contact_id = contact?.id ?? null
   const { permission, return_host } = await mayPassOn(services, tx, reply)
   const outgoing = { ...answerOf(reply, place, carried.get(mail)?.parts ?? []), ...(return_host === undefined ? {} : { return_host }) }
   const message = permission.isAllowed ? { project_id, id, kind: 'proxy_reply', isSecret: true, mail: outgoing } : null
