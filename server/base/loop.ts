@@ -23,12 +23,10 @@ interface LoopOptions {
 /** Work that comes in its own time, until stopped. An error is logged and the work tried again: a loop never dies. */
 export function startLoop({ name, log, on, everyMs, pauseMs = 0, step }: LoopOptions): Loop {
   let stopped = false
-  let roused = false
   let rousedAt = Number.NEGATIVE_INFINITY
   const resting = new Rest()
   const pausing = new Rest()
   const rouse = () => {
-    roused = true
     rousedAt = performance.now()
     resting.end()
   }
@@ -40,11 +38,11 @@ export function startLoop({ name, log, on, everyMs, pauseMs = 0, step }: LoopOpt
   })
   const run = async () => {
     while (!stopped) {
-      roused = false
-      const more = await trouble.around(() => step(performance.now() - rousedAt < everyMs), false)
+      const began = performance.now()
+      const more = await trouble.around(() => step(began - rousedAt < everyMs), false)
       if (pauseMs > 0 && !stopped) await pausing.for(pauseMs)
       // Roused while the step was running: what it was roused for may have come too late for that step.
-      if (!more && !roused && !stopped) await resting.for(everyMs)
+      if (!more && rousedAt < began && !stopped) await resting.for(everyMs)
     }
   }
   const running = run()

@@ -199,7 +199,7 @@ test('a writer who is being erased is waited for, and is a new contact then', as
   )
 })
 
-test('an erasure waits until mail by that person is filed, and then finds it', async () => {
+test('an erasure waits while mail by that person is being filed', async () => {
   const { project, address } = await newMailbox(app)
   await fileMail(app, { recipients: [address] })
   const contact = await app.services.database.first<{ id: ContactId; email_key: string }>`

@@ -47,9 +47,9 @@ export async function fileMessages(services: Needs, batch: InboundMail[]): Promi
     const isOpen = ({ mail }: { mail: InboundMail }) => open.has(mail.message.id)
     const due = { destinations: destinations.filter(isOpen), replies: replies.filter(isOpen) }
     const places = await drawPlaces(services, tx, due)
-    const answered = await holdAnswered(tx, due.replies)
+    const contactOf = await holdAnswered(tx, due.replies)
     const filed = await file(services, tx, { destinations: due.destinations, place: places, raw, listening })
-    await passOnReplies(services, tx, { replies: due.replies, place: places, carried, answered })
+    await passOnReplies(services, tx, { replies: due.replies, place: places, carried, contactOf })
     await tellOfRefused(services, tx, filed)
     // Last: a forward is booked, and everybody who sends waits for the month's row.
     await forwardMails(services, tx, { filed, carried })

@@ -19,14 +19,14 @@ interface Replies {
   replies: OwnersReply[]
   place: Places
   carried: Carried
-  answered: Answered
+  contactOf: ContactOf
 }
 
 /** Whom a reply goes to, if they are a contact. */
-type Answered = (reply: OwnersReply) => ContactId | null
+type ContactOf = (reply: OwnersReply) => ContactId | null
 
 /** Before anything is booked or counted: many wait for what holds those rows, and it must not wait itself. */
-export async function holdAnswered(tx: Transaction, replies: OwnersReply[]): Promise<Answered> {
+export async function holdAnswered(tx: Transaction, replies: OwnersReply[]): Promise<ContactOf> {
   const keyOf = ({ mailbox: { project_id }, to }: OwnersReply) => ({ project_id, email_key: to.outside_key })
   const idOf = await holdContactsByAddress(tx, replies.map(keyOf))
   return (reply) => idOf(keyOf(reply))
@@ -36,10 +36,10 @@ export async function holdAnswered(tx: Transaction, replies: OwnersReply[]): Pro
 export async function passOnReplies(
   services: Pick<Services, 'config'>,
   tx: Transaction,
-  { replies, place, carried, answered }: Replies,
+  { replies, place, carried, contactOf }: Replies,
 ): Promise<void> {
   for (const reply of replies)
-    await passOn(services, tx, { reply, position: place(reply.mailbox.id), carried, contact_id: answered(reply) })
+    await passOn(services, tx, { reply, position: place(reply.mailbox.id), carried, contact_id: contactOf(reply) })
 }
 
 interface Passing {
